@@ -1,7 +1,7 @@
 """What an artifact says, as frozen dataclasses: the header of format 1 (docs/artifact-format.md).
 
-Offsets and lengths are bytes. A `Span` counts from the start of the artifact file; an `Argument` counts from the start of
-its buffer. Indices count from 0 within the list they refer to.
+Offsets and lengths are bytes. A `Span` counts from the start of the artifact file; an `Argument` counts from the
+start of its buffer. Indices count from 0 within the list they refer to.
 """
 
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ Call = Program | Copy
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Memory of a part. `data` is the initial content (kind "constant" only); `name` is the ONNX name, if it has one."""
+    """Memory of a part. `data` is the content (kind "constant" only); `name` is the ONNX name, if it has one."""
 
     kind: BufferKind
     nbytes: int

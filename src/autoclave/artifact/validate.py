@@ -1,0 +1,185 @@
+"""What the numbers of a header must satisfy before anybody acts on them (docs/artifact-format.md, "Rules")."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from autoclave.artifact.dtypes import ITEMSIZE
+from autoclave.artifact.layout import ALIGNMENT, MAX_PARTS, MAX_UNBACKED_SIZE, PREAMBLE_SIZE
+from autoclave.artifact.model import Argument, Buffer, Call, Copy, Header, Kernel, Part, Program, Span, TensorSpec
+from autoclave.errors import ArtifactError
+
+MAX_LOCAL_SIZE = 1024
+"""Threads of one workgroup."""
+
+
+def validate_header(header: Header, sections_end: int) -> None:
+    """Check `header` against a file whose sections end at or before byte `sections_end`, where the header starts.
+
+    Raises `ArtifactError` that names the first thing out of place.
+    """
+    if not 0 < len(header.parts) <= MAX_PARTS:
+        raise ArtifactError(f"header: {len(header.parts)} parts; expected 1 to {MAX_PARTS}")
+    _refuse_repeats((part.key for part in header.parts), "part key")
+    _check_sections(header, sections_end)
+    for number, kernel in enumerate(header.kernels):
+        _check_kernel(kernel, f"kernels[{number}] {kernel.name!r}")
+    for part in header.parts:
+        _check_part(part, header.kernels, sections_end)
+    unbacked = sum(buffer.nbytes for part in header.parts for buffer in part.buffers if buffer.data is None)
+    if unbacked > MAX_UNBACKED_SIZE:
+        raise ArtifactError(
+            f"header: buffers without data in the file take {unbacked} bytes; at most {MAX_UNBACKED_SIZE} are allowed"
+        )
+
+
+def sections(header: Header) -> Iterator[tuple[str, Span]]:
+    """Every reference to a section of the file: what refers to it, and where it is."""
+    for number, kernel in enumerate(header.kernels):
+        yield f"kernels[{number}].lib", kernel.lib
+    for part in header.parts:
+        for number, buffer in enumerate(part.buffers):
+            if buffer.data is not None:
+                yield f"part {part.key}: buffers[{number}].data", buffer.data
+
+
+def _check_sections(header: Header, sections_end: int) -> None:
+    """Sections lie between preamble and header, aligned, and two of them are the same or apart."""
+    for where, span in sections(header):
+        if span.length == 0:
+            raise ArtifactError(f"header: {where}: the section is empty")
+        if span.offset % ALIGNMENT:
+            raise ArtifactError(f"header: {where}: offset {span.offset} is not a multiple of {ALIGNMENT}")
+        if span.offset < PREAMBLE_SIZE:
+            raise ArtifactError(f"header: {where}: offset {span.offset} lies in the preamble")
+        if span.offset + span.length > sections_end:
+            raise ArtifactError(
+                f"header: {where}: ends at byte {span.offset + span.length}, but sections end at {sections_end}"
+            )
+    ordered = sorted({(span.offset, span.length) for _, span in sections(header)})
+    for (offset, length), (following, _) in zip(ordered, ordered[1:], strict=False):
+        if offset + length > following:
+            raise ArtifactError(f"header: the sections at {offset} ({length} bytes) and {following} overlap")
+
+
+def _check_kernel(kernel: Kernel, where: str) -> None:
+    _refuse_repeats((parameter.slot for parameter in kernel.signature), f"{where}: signature slot")
+    for parameter in kernel.signature:
+        _check_dtype(parameter.dtype, f"{where}: parameter {parameter.name!r}")
+    _refuse_repeats(kernel.globals, f"{where}: global")
+    for name, slots in (("outs", kernel.outs), ("ins", kernel.ins)):
+        _refuse_repeats(slots, f"{where}: {name}")
+        if not set(slots) <= set(kernel.globals):
+            raise ArtifactError(
+                f"header: {where}: {name} {list(slots)} are not all among globals {list(kernel.globals)}"
+            )
+
+
+def _check_part(part: Part, kernels: tuple[Kernel, ...], sections_end: int) -> None:
+    where = f"part {part.key}"
+    for number, buffer in enumerate(part.buffers):
+        _check_buffer(buffer, f"{where}: buffers[{number}]")
+    kinds = Counter(buffer.kind for buffer in part.buffers)
+    if kinds["arena"] > 1:
+        raise ArtifactError(f"header: {where}: {kinds['arena']} arenas; a part has at most one")
+    constants = sum(buffer.nbytes for buffer in part.buffers if buffer.data is not None)
+    if constants > sections_end + MAX_UNBACKED_SIZE:
+        raise ArtifactError(f"header: {where}: constants take {constants} bytes, far more than the file has")
+    _check_tensors(part, where)
+    for list_name, calls in (("init", part.init), ("calls", part.calls)):
+        for number, call in enumerate(calls):
+            _check_call(call, part, kernels, list_name == "init", f"{where}: {list_name}[{number}]")
+
+
+def _check_buffer(buffer: Buffer, where: str) -> None:
+    if (buffer.kind == "constant") != (buffer.data is not None):
+        raise ArtifactError(
+            f"header: {where}: a buffer has data if and only if it is a constant; this is {buffer.kind}"
+        )
+    if buffer.data is not None and buffer.data.length != buffer.nbytes:
+        raise ArtifactError(f"header: {where}: {buffer.nbytes} bytes, but its data has {buffer.data.length}")
+
+
+def _check_tensors(part: Part, where: str) -> None:
+    for kind, tensors in (("input", part.inputs), ("output", part.outputs)):
+        _refuse_repeats((tensor.name for tensor in tensors), f"{where}: {kind}")
+        for tensor in tensors:
+            _check_tensor(tensor, part, kind, f"{where}: {kind} {tensor.name!r}")
+    bound = Counter(tensor.buffer for tensor in part.inputs)
+    for number, buffer in enumerate(part.buffers):
+        if buffer.kind == "input" and bound[number] != 1:
+            raise ArtifactError(
+                f"header: {where}: buffers[{number}] must hold exactly one input, it holds {bound[number]}"
+            )
+
+
+def _check_tensor(tensor: TensorSpec, part: Part, kind: str, where: str) -> None:
+    itemsize = _check_dtype(tensor.dtype, where)
+    buffer = _buffer(tensor.buffer, part, where)
+    if buffer.kind != kind:
+        raise ArtifactError(f"header: {where}: buffer {tensor.buffer} is of kind {buffer.kind}; expected {kind}")
+    _check_range(tensor.offset, prod(tensor.shape) * itemsize, itemsize, buffer, where)
+
+
+def _check_call(call: Call, part: Part, kernels: tuple[Kernel, ...], is_init: bool, where: str) -> None:
+    for argument in _arguments(call):
+        itemsize = _check_dtype(argument.dtype, where)
+        buffer = _buffer(argument.buffer, part, where)
+        _check_range(argument.offset, argument.nbytes, itemsize, buffer, where)
+        if is_init and buffer.kind == "input":
+            raise ArtifactError(
+                f"header: {where}: init runs before inputs are bound, but it uses buffer {argument.buffer}"
+            )
+    for argument in _written(call, kernels, where):
+        kind = part.buffers[argument.buffer].kind
+        if kind in ("input", "constant") or (kind == "persistent" and not is_init):
+            raise ArtifactError(f"header: {where}: writes to buffer {argument.buffer}, which is {kind}")
+    if isinstance(call, Program):
+        if prod(call.local_size) > MAX_LOCAL_SIZE:
+            raise ArtifactError(
+                f"header: {where}: {prod(call.local_size)} threads in a workgroup; at most {MAX_LOCAL_SIZE}"
+            )
+    elif call.destination.nbytes != call.source.nbytes:
+        raise ArtifactError(f"header: {where}: copies {call.source.nbytes} bytes to {call.destination.nbytes}")
+
+
+def _arguments(call: Call) -> tuple[Argument, ...]:
+    return (call.destination, call.source) if isinstance(call, Copy) else call.args
+
+
+def _written(call: Call, kernels: tuple[Kernel, ...], where: str) -> tuple[Argument, ...]:
+    if isinstance(call, Copy):
+        return (call.destination,)
+    if call.kernel >= len(kernels):
+        raise ArtifactError(f"header: {where}: kernel {call.kernel} does not exist; there are {len(kernels)}")
+    kernel = kernels[call.kernel]
+    if len(call.args) != len(kernel.globals):
+        raise ArtifactError(
+            f"header: {where}: {len(call.args)} arguments for the {len(kernel.globals)} globals of {kernel.name!r}"
+        )
+    return tuple(argument for slot, argument in zip(kernel.globals, call.args, strict=True) if slot in kernel.outs)
+
+
+def _buffer(number: int, part: Part, where: str) -> Buffer:
+    if number >= len(part.buffers):
+        raise ArtifactError(f"header: {where}: buffer {number} does not exist; the part has {len(part.buffers)}")
+    return part.buffers[number]
+
+
+def _check_range(offset: int, nbytes: int, itemsize: int, buffer: Buffer, where: str) -> None:
+    if offset + nbytes > buffer.nbytes:
+        raise ArtifactError(f"header: {where}: {nbytes} bytes at {offset} leave the buffer of {buffer.nbytes} bytes")
+    if offset % itemsize or nbytes % itemsize:
+        raise ArtifactError(f"header: {where}: {nbytes} bytes at {offset} are not whole elements of {itemsize} bytes")
+
+
+def _check_dtype(dtype: str, where: str) -> int:
+    if dtype not in ITEMSIZE:
+        raise ArtifactError(f"header: {where}: dtype {dtype[:40]!r} is unknown; expected one of {', '.join(ITEMSIZE)}")
+    return ITEMSIZE[dtype]
+
+
+def _refuse_repeats(values: Iterable[object], where: str) -> None:
+    repeated = [value for value, count in Counter(values).items() if count > 1]
+    if repeated:
+        raise ArtifactError(f"header: {where} {repeated[0]!r} occurs twice")
