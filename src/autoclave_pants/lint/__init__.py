@@ -1,0 +1,1 @@
+"""Ruff as a linter and formatter: the backend `autoclave_pants.lint`."""
