@@ -28,7 +28,10 @@ from autoclave.canonical import canonical_json
 from autoclave.errors import ArtifactError
 
 MAX_DEPTH = 32
-"""How deep lists and objects of a header may nest."""
+"""How deep `metadata` and `launch` may nest."""
+
+MAX_RANK = 16
+"""Dimensions of a shape."""
 
 _COST = {b"{": 320, b"[": 128, b",": 72, b":": 72}
 """Upper bounds of what CPython allocates for an object, a list, one more item and one more value, in bytes."""
@@ -151,11 +154,13 @@ def _optional(reader: _Reader) -> _Reader:
     return lambda value: None if value is None else reader(value)
 
 
-def _each(reader: _Reader, length: int | None = None) -> _Reader:
+def _each(reader: _Reader, length: int | None = None, at_most: int | None = None) -> _Reader:
     def read(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list) or (length is not None and len(value) != length):
             wanted = "a list" if length is None else f"a list of {length}"
             raise _Malformed(f"expected {wanted}, found {_shown(value)}")
+        if at_most is not None and len(value) > at_most:
+            raise _Malformed(f"expected a list of at most {at_most}, found {_shown(value)}")
         items = []
         for number, item in enumerate(value):
             try:
@@ -238,7 +243,7 @@ def _joined(outer: str, inner: str) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
-    text = json.dumps(value)
+    text = json.dumps(value[:60] if isinstance(value, str) else value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -247,8 +252,9 @@ _dimension = _integer(1, layout.MAX_INTEGER)
 _index = _integer(0, (1 << 31) - 1)
 _threads = _integer(1, (1 << 31) - 1)
 _value = _integer(-(1 << 31), (1 << 31) - 1)
+_shape = _each(_dimension, at_most=MAX_RANK)
 _argument = _record(Argument, buffer=_index, offset=_size, nbytes=_dimension, dtype=_text)
-_tensor = _record(TensorSpec, name=_text, shape=_each(_dimension), dtype=_text, buffer=_index, offset=_size)
+_tensor = _record(TensorSpec, name=_text, shape=_shape, dtype=_text, buffer=_index, offset=_size)
 _buffer = _record(
     Buffer,
     kind=_one_of("input", "constant", "persistent", "arena", "output"),
@@ -272,7 +278,7 @@ _kernel = _record(
     name=_text,
     renderer=_text,
     lib=_span,
-    signature=_each(_record(Parameter, name=_text, slot=_index, dtype=_text, shape=_each(_dimension))),
+    signature=_each(_record(Parameter, name=_text, slot=_index, dtype=_text, shape=_shape)),
     globals=_each(_index),
     outs=_each(_index),
     ins=_each(_index),

@@ -76,7 +76,7 @@ class Artifact:
         return digest.hexdigest()
 
     def part(self, key: str | tuple[int, int]) -> Part:
-        """The part with this key, where "1928x1208" stands for (1928, 1208); `ArtifactError` with near names if none."""
+        """The part with this key ("1928x1208" stands for (1928, 1208)); `ArtifactError` with near names if none."""
         parts = {key_text(part.key): part for part in self.header.parts}
         wanted = key_text(key)
         if wanted not in parts:

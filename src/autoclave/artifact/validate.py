@@ -12,6 +12,9 @@ from autoclave.errors import ArtifactError
 MAX_LOCAL_SIZE = 1024
 """Threads of one workgroup."""
 
+_Writes = list[tuple[int, ...]]
+"""For each kernel, the positions of the arguments that it writes."""
+
 
 def validate_header(header: Header, sections_end: int) -> None:
     """Check `header` against a file whose sections end at or before byte `sections_end`, where the header starts.
@@ -24,8 +27,9 @@ def validate_header(header: Header, sections_end: int) -> None:
     _check_sections(header, sections_end)
     for number, kernel in enumerate(header.kernels):
         _check_kernel(kernel, f"kernels[{number}] {kernel.name!r}")
+    writes = [_written_positions(kernel) for kernel in header.kernels]
     for part in header.parts:
-        _check_part(part, header.kernels, sections_end)
+        _check_part(part, header.kernels, writes, sections_end)
     unbacked = sum(buffer.nbytes for part in header.parts for buffer in part.buffers if buffer.data is None)
     if unbacked > MAX_UNBACKED_SIZE:
         raise ArtifactError(
@@ -40,7 +44,7 @@ def sections(header: Header) -> Iterator[tuple[str, Span]]:
     for part in header.parts:
         for number, buffer in enumerate(part.buffers):
             if buffer.data is not None:
-                yield f"part {part.key}: buffers[{number}].data", buffer.data
+                yield f"part {part.key!r}: buffers[{number}].data", buffer.data
 
 
 def _check_sections(header: Header, sections_end: int) -> None:
@@ -75,8 +79,13 @@ def _check_kernel(kernel: Kernel, where: str) -> None:
             )
 
 
-def _check_part(part: Part, kernels: tuple[Kernel, ...], sections_end: int) -> None:
-    where = f"part {part.key}"
+def _written_positions(kernel: Kernel) -> tuple[int, ...]:
+    outs = set(kernel.outs)
+    return tuple(position for position, slot in enumerate(kernel.globals) if slot in outs)
+
+
+def _check_part(part: Part, kernels: tuple[Kernel, ...], writes: _Writes, sections_end: int) -> None:
+    where = f"part {part.key!r}"
     for number, buffer in enumerate(part.buffers):
         _check_buffer(buffer, f"{where}: buffers[{number}]")
     kinds = Counter(buffer.kind for buffer in part.buffers)
@@ -88,7 +97,12 @@ def _check_part(part: Part, kernels: tuple[Kernel, ...], sections_end: int) -> N
     _check_tensors(part, where)
     for list_name, calls in (("init", part.init), ("calls", part.calls)):
         for number, call in enumerate(calls):
-            _check_call(call, part, kernels, list_name == "init", f"{where}: {list_name}[{number}]")
+            place = f"{where}: {list_name}[{number}]"
+            if isinstance(call, Program):
+                _check_program(call, part, kernels, writes, place)
+            else:
+                _check_copy(call, part, place)
+            _check_phase(call, part, writes, list_name == "init", place)
 
 
 def _check_buffer(buffer: Buffer, where: str) -> None:
@@ -121,43 +135,54 @@ def _check_tensor(tensor: TensorSpec, part: Part, kind: str, where: str) -> None
     _check_range(tensor.offset, prod(tensor.shape) * itemsize, itemsize, buffer, where)
 
 
-def _check_call(call: Call, part: Part, kernels: tuple[Kernel, ...], is_init: bool, where: str) -> None:
-    for argument in _arguments(call):
-        itemsize = _check_dtype(argument.dtype, where)
-        buffer = _buffer(argument.buffer, part, where)
-        _check_range(argument.offset, argument.nbytes, itemsize, buffer, where)
-        if is_init and buffer.kind == "input":
-            raise ArtifactError(
-                f"header: {where}: init runs before inputs are bound, but it uses buffer {argument.buffer}"
-            )
-    for argument in _written(call, kernels, where):
-        kind = part.buffers[argument.buffer].kind
-        if kind in ("input", "constant") or (kind == "persistent" and not is_init):
-            raise ArtifactError(f"header: {where}: writes to buffer {argument.buffer}, which is {kind}")
-    if isinstance(call, Program):
-        if prod(call.local_size) > MAX_LOCAL_SIZE:
-            raise ArtifactError(
-                f"header: {where}: {prod(call.local_size)} threads in a workgroup; at most {MAX_LOCAL_SIZE}"
-            )
-    elif call.destination.nbytes != call.source.nbytes:
-        raise ArtifactError(f"header: {where}: copies {call.source.nbytes} bytes to {call.destination.nbytes}")
-
-
-def _arguments(call: Call) -> tuple[Argument, ...]:
-    return (call.destination, call.source) if isinstance(call, Copy) else call.args
-
-
-def _written(call: Call, kernels: tuple[Kernel, ...], where: str) -> tuple[Argument, ...]:
-    if isinstance(call, Copy):
-        return (call.destination,)
-    if call.kernel >= len(kernels):
-        raise ArtifactError(f"header: {where}: kernel {call.kernel} does not exist; there are {len(kernels)}")
-    kernel = kernels[call.kernel]
-    if len(call.args) != len(kernel.globals):
+def _check_program(program: Program, part: Part, kernels: tuple[Kernel, ...], writes: _Writes, where: str) -> None:
+    if program.kernel >= len(kernels):
+        raise ArtifactError(f"header: {where}: kernel {program.kernel} does not exist; there are {len(kernels)}")
+    kernel = kernels[program.kernel]
+    if len(program.args) != len(kernel.globals):
         raise ArtifactError(
-            f"header: {where}: {len(call.args)} arguments for the {len(kernel.globals)} globals of {kernel.name!r}"
+            f"header: {where}: {len(program.args)} arguments for the {len(kernel.globals)} globals of {kernel.name!r}"
         )
-    return tuple(argument for slot, argument in zip(kernel.globals, call.args, strict=True) if slot in kernel.outs)
+    if prod(program.local_size) > MAX_LOCAL_SIZE:
+        raise ArtifactError(
+            f"header: {where}: {prod(program.local_size)} threads in a workgroup; at most {MAX_LOCAL_SIZE}"
+        )
+    for argument in program.args:
+        _check_argument(argument, part, where)
+    for position in writes[program.kernel]:
+        _check_written(program.args[position], part, where)
+
+
+def _check_copy(copy: Copy, part: Part, where: str) -> None:
+    _check_argument(copy.source, part, where)
+    _check_argument(copy.destination, part, where)
+    _check_written(copy.destination, part, where)
+    if copy.destination.nbytes != copy.source.nbytes:
+        raise ArtifactError(f"header: {where}: copies {copy.source.nbytes} bytes to {copy.destination.nbytes}")
+
+
+def _check_argument(argument: Argument, part: Part, where: str) -> None:
+    itemsize = _check_dtype(argument.dtype, where)
+    _check_range(argument.offset, argument.nbytes, itemsize, _buffer(argument.buffer, part, where), where)
+
+
+def _check_written(argument: Argument, part: Part, where: str) -> None:
+    kind = part.buffers[argument.buffer].kind
+    if kind in ("input", "constant"):
+        raise ArtifactError(f"header: {where}: writes to buffer {argument.buffer}, which is {kind}")
+
+
+def _check_phase(call: Call, part: Part, writes: _Writes, is_init: bool, where: str) -> None:
+    """Init runs before inputs are bound; calls leave what init made as it is, so that every run starts alike."""
+    arguments = (call.destination, call.source) if isinstance(call, Copy) else call.args
+    if is_init:
+        for argument in arguments:
+            if part.buffers[argument.buffer].kind == "input":
+                raise ArtifactError(f"header: {where}: init uses input buffer {argument.buffer} before it is bound")
+        return
+    for position in (0,) if isinstance(call, Copy) else writes[call.kernel]:
+        if part.buffers[arguments[position].buffer].kind == "persistent":
+            raise ArtifactError(f"header: {where}: writes to persistent buffer {arguments[position].buffer} after init")
 
 
 def _buffer(number: int, part: Part, where: str) -> Buffer:
