@@ -22,8 +22,8 @@ _UNIT_VARIANCE = math.sqrt(3.0)
 class GraphBuilder:
     """Collects the nodes and the weights of one graph.
 
-    `nodes` and `tensors` are in the order of their creation. `flop` counts the floating point operations of convolutions
-    and matrix products, a multiply-add as two.
+    `nodes` and `tensors` are in the order of their creation. `flop` counts the floating point operations of
+    convolutions and matrix products, a multiply-add as two.
     """
 
     def __init__(self, seed: int, dtype: str = "float16") -> None:
@@ -89,7 +89,15 @@ class GraphBuilder:
         return self._constants[key]
 
     def conv(
-        self, x: str, channels: tuple[int, int], kernel: int, size: tuple[int, int], *, stride: int = 1, groups: int = 1, gain: float = 1.0
+        self,
+        x: str,
+        channels: tuple[int, int],
+        kernel: int,
+        size: tuple[int, int],
+        *,
+        stride: int = 1,
+        groups: int = 1,
+        gain: float = 1.0,
     ) -> str:
         """Convolution with bias and zero padding; `size` is the input's (height, width), `channels` are (in, out)."""
         fan_in = channels[0] // groups * kernel * kernel
@@ -97,7 +105,14 @@ class GraphBuilder:
         bias = self.weight("bias", (channels[1],), 0.05)
         self.flop += 2 * channels[1] * fan_in * (size[0] // stride) * (size[1] // stride)
         return self.op(
-            "Conv", x, weight, bias, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4, group=groups
+            "Conv",
+            x,
+            weight,
+            bias,
+            kernel_shape=[kernel] * 2,
+            strides=[stride] * 2,
+            pads=[kernel // 2] * 4,
+            group=groups,
         )
 
     def linear(self, x: str, width: tuple[int, int], *, rows: int = 1, gain: float = 1.0) -> str:

@@ -41,7 +41,15 @@ VISION_HEADS = {
 POLICY_HEADS = {"plan": 990, "desire_state": 8, "action": 4}
 """Outputs that depend on the past, the desire, the traffic convention and the actuator delays."""
 
-OUTPUT_ORDER = (*itertools.islice(VISION_HEADS, 8), "plan", "lead", "lead_prob", "desire_state", "action", "hidden_state")
+OUTPUT_ORDER = (
+    *itertools.islice(VISION_HEADS, 8),
+    "plan",
+    "lead",
+    "lead_prob",
+    "desire_state",
+    "action",
+    "hidden_state",
+)
 OUTPUT_WIDTHS = {**VISION_HEADS, **POLICY_HEADS, "hidden_state": FEATURE_WIDTH}
 OUTPUT_WIDTH = sum(OUTPUT_WIDTHS.values())
 
@@ -50,8 +58,8 @@ OUTPUT_WIDTH = sum(OUTPUT_WIDTHS.values())
 class Scale:
     """How large a synthetic model is.
 
-    `widths` and `depths` are the channels and blocks of the four vision stages, of which the first has the resolution of
-    the image divided by `stem`; `expansion` is the widening inside a block; `pooled` the channels kept per position
+    `widths` and `depths` are the channels and blocks of the four vision stages, of which the first has the resolution
+    of the image divided by `stem`; `expansion` is the widening inside a block; `pooled` the channels kept per position
     before the feature vector; `hidden` and `head` the widths of the layers before it and before the outputs; `policy`,
     `layers`, `heads` and `feed_forward` shape the transformer. `head_per_output` gives every output a layer of its own.
     """
@@ -254,9 +262,7 @@ def _summary(graph: GraphBuilder, x: str, shape: Scale) -> str:
         return graph.layer_norm(state, width)
 
 
-def _heads(
-    graph: GraphBuilder, scope: str, shape: Scale, x: str, width: int, heads: dict[str, int]
-) -> dict[str, str]:
+def _heads(graph: GraphBuilder, scope: str, shape: Scale, x: str, width: int, heads: dict[str, int]) -> dict[str, str]:
     """One value per head, either each from a layer of its own or all cut from one layer."""
     with graph.scope(scope):
         with graph.scope("trunk"):

@@ -1,8 +1,8 @@
 """Make a synthetic model: `python -m autoclave.source.synthetic request.json`.
 
 The request is `{"architecture": "supercombo", "scale": "S"|"M"|"L"|"XL", "seed": n, "output": "out/model.onnx"}`. The
-file's bytes depend on architecture, scale and seed alone. Prints one JSON object: sha256, size, parameters, flop, nodes,
-operators.
+file's bytes depend on architecture, scale and seed alone. Prints one JSON object: sha256, size, parameters, flop,
+nodes, operators.
 """
 
 import hashlib
@@ -30,7 +30,9 @@ def generate(architecture: str, scale: str, seed: int, output: Path) -> dict[str
     Raises `SourceError` for an unknown architecture or scale, or a seed outside 0..2**32-1.
     """
     if architecture not in ARCHITECTURES:
-        raise SourceError(f"unknown synthetic architecture {architecture!r}: expected one of {', '.join(ARCHITECTURES)}")
+        raise SourceError(
+            f"unknown synthetic architecture {architecture!r}: expected one of {', '.join(ARCHITECTURES)}"
+        )
     scales, build = ARCHITECTURES[architecture]
     if scale not in scales:
         raise SourceError(f"unknown scale {scale!r} of {architecture}: expected one of {', '.join(scales)}")

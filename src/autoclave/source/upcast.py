@@ -1,9 +1,9 @@
 """Turn a half-precision model into a single-precision one: `python -m autoclave.source.upcast request.json`.
 
-The request is `{"model": path, "output": path, "report": path}`. Every float16 of the graph becomes float32: initialisers,
-inputs, outputs, value infos, constants, the targets of casts, and the same in subgraphs and functions. The weights'
-values do not change, since every float16 is a float32; the arithmetic between them does. The CPU variant is compiled from
-this graph, and the reference runs use it.
+The request is `{"model": path, "output": path, "report": path}`. Every float16 of the graph becomes float32:
+initialisers, inputs, outputs, value infos, constants, the targets of casts, and the same in subgraphs and functions.
+The weights' values do not change, since every float16 is a float32; the arithmetic between them does. The CPU variant
+is compiled from this graph, and the reference runs use it.
 
 A model without float16 comes out byte for byte as it came in, so that nothing after this step is done again.
 """
@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from autoclave.canonical import canonical_json
 from autoclave.errors import AutoclaveError, SourceError
+from autoclave.source.onnx_scanner import scan_model
 
 DTYPE_ATTRIBUTES = {
     "Cast": "to",
@@ -65,10 +65,8 @@ def upcast_file(source: Path, output: Path) -> dict[str, int]:
 
     Raises `SourceError` if `source` is not an ONNX model, or its tensors lie outside of it.
     """
-    try:
-        model = onnx.load_model(str(source), load_external_data=False)
-    except DecodeError as error:
-        raise SourceError(f"{source}: cannot be upcast to float32: not a readable ONNX model ({error})") from error
+    scan_model(source)
+    model = onnx.load_model(str(source), load_external_data=False)
     changes = upcast_model(model)
     output.parent.mkdir(parents=True, exist_ok=True)
     if changes:

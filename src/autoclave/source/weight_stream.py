@@ -1,7 +1,7 @@
 """Tensors that exist only while they are written: reproducible weights and the streaming ONNX writer.
 
-A model's weights may be larger than half the memory, so no tensor's bytes are kept: each is generated when its turn to be
-written comes, and dropped. The bytes depend on the seed and the tensor's name alone. Only integer operations, IEEE
+A model's weights may be larger than half the memory, so no tensor's bytes are kept: each is generated when its turn to
+be written comes, and dropped. The bytes depend on the seed and the tensor's name alone. Only integer operations, IEEE
 multiplication and IEEE rounding are used, and of numpy's generators only PCG64's raw integers, whose stream numpy
 promises never to change (its distribution methods carry no such promise).
 """
@@ -19,7 +19,11 @@ from onnx import GraphProto, ModelProto, TensorProto
 _VALUES_PER_BLOCK = 1 << 22
 """Values generated at once: 8 MiB of raw integers, whatever the tensor's size."""
 
-_DTYPES = {"float16": (TensorProto.FLOAT16, "<f2"), "float32": (TensorProto.FLOAT, "<f4"), "int64": (TensorProto.INT64, "<i8")}
+_DTYPES = {
+    "float16": (TensorProto.FLOAT16, "<f2"),
+    "float32": (TensorProto.FLOAT, "<f4"),
+    "int64": (TensorProto.INT64, "<i8"),
+}
 
 _MODEL_GRAPH_FIELD = 7
 _GRAPH_INITIALIZER_FIELD = 5
@@ -79,8 +83,8 @@ Tensor = RandomTensor | FixedTensor
 def write_model(path: Path, model: ModelProto, tensors: Iterable[Tensor]) -> None:
     """Write `model`, which has no initialisers, to `path` with `tensors` as its initialisers, in their order.
 
-    The file equals what `model.SerializeToString(deterministic=True)` would give with the tensors inside, but at no time
-    is more than one block of one tensor in memory. Written to a temporary file beside `path`, then renamed.
+    The file equals what `model.SerializeToString(deterministic=True)` would give with the tensors inside, but at no
+    time is more than one block of one tensor in memory. Written to a temporary file beside `path`, then renamed.
     """
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("wb") as file:
@@ -130,7 +134,8 @@ def _split_model(model: ModelProto) -> tuple[bytes, bytes]:
 def _tensor_header(tensor: Tensor) -> bytes:
     """Everything of a TensorProto up to the bytes of `raw_data`, which is the last field of those used."""
     proto = TensorProto(dims=tensor.shape, data_type=_DTYPES[tensor.dtype][0], name=tensor.name)
-    return proto.SerializeToString(deterministic=True) + _tag(_TENSOR_RAW_DATA_FIELD) + _varint(tensor.nbytes)
+    fields: bytes = proto.SerializeToString(deterministic=True)
+    return fields + _tag(_TENSOR_RAW_DATA_FIELD) + _varint(tensor.nbytes)
 
 
 def _field_size(field: int, payload: int) -> int:
