@@ -1,0 +1,1 @@
+"""The Pants backend of Autoclave: targets, rules and goals that turn declared models into artifacts."""

@@ -1,0 +1,111 @@
+"""Every call into the Pants engine, so that a port to another Pants is a change of this file.
+
+Pants 2.17.1 knows only `Get` and `MultiGet`; it follows plain coroutines from a rule into this module.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Iterable, Mapping
+
+from pants.engine.addresses import UnparsedAddressInputs
+from pants.engine.env_vars import EnvironmentVars, EnvironmentVarsRequest
+from pants.engine.fs import (
+    AddPrefix,
+    CreateDigest,
+    Digest,
+    DigestContents,
+    DigestEntries,
+    DigestSubset,
+    FileContent,
+    FileDigest,
+    FileEntry,
+    GlobMatchErrorBehavior,
+    MergeDigests,
+    PathGlobs,
+    RemovePrefix,
+    Snapshot,
+)
+from pants.engine.process import FallibleProcessResult, Process
+from pants.engine.rules import Get
+from pants.engine.target import HydratedSources, HydrateSourcesRequest, SourcesField, Targets
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """One file of a digest: its path and content hash."""
+
+    path: str
+    digest: FileDigest
+
+
+async def run_process(process: Process) -> FallibleProcessResult:
+    return await Get(FallibleProcessResult, Process, process)
+
+
+async def merge(digests: Iterable[Digest]) -> Digest:
+    return await Get(Digest, MergeDigests(tuple(digests)))
+
+
+async def digest_of_files(files: Mapping[str, bytes]) -> Digest:
+    return await Get(Digest, CreateDigest(FileContent(path, content) for path, content in sorted(files.items())))
+
+
+async def digest_of_entries(files: Iterable[NamedFile]) -> Digest:
+    return await Get(Digest, CreateDigest(FileEntry(file.path, file.digest) for file in files))
+
+
+async def digest_of_json(path: str, value: object) -> Digest:
+    return await digest_of_files({path: json.dumps(value, sort_keys=True, separators=(",", ":")).encode()})
+
+
+async def add_prefix(digest: Digest, prefix: str) -> Digest:
+    return await Get(Digest, AddPrefix(digest, prefix))
+
+
+async def remove_prefix(digest: Digest, prefix: str) -> Digest:
+    return await Get(Digest, RemovePrefix(digest, prefix))
+
+
+async def entries_of(digest: Digest) -> DigestEntries:
+    return await Get(DigestEntries, Digest, digest)
+
+
+async def files_of(digest: Digest) -> dict[str, FileDigest]:
+    """The regular files of a digest by path."""
+    return {entry.path: entry.file_digest for entry in await entries_of(digest) if isinstance(entry, FileEntry)}
+
+
+async def contents_of(digest: Digest) -> dict[str, bytes]:
+    return {file.path: file.content for file in await Get(DigestContents, Digest, digest)}
+
+
+async def subset(digest: Digest, paths: Iterable[str]) -> Digest:
+    return await Get(Digest, DigestSubset(digest, PathGlobs(tuple(paths))))
+
+
+async def files_in_checkout(globs: Iterable[str], origin: str) -> Digest:
+    """The files of the checkout that match; an unmatched glob is an error that names `origin`."""
+    return await Get(
+        Digest,
+        PathGlobs(tuple(globs), glob_match_error_behavior=GlobMatchErrorBehavior.error, description_of_origin=origin),
+    )
+
+
+async def hydrate(field: SourcesField) -> Snapshot:
+    return (await Get(HydratedSources, HydrateSourcesRequest(field))).snapshot
+
+
+async def targets_at(addresses: UnparsedAddressInputs) -> Targets:
+    return await Get(Targets, UnparsedAddressInputs, addresses)
+
+
+async def targets_named(spec: str, origin: str) -> Targets:
+    return await Get(
+        Targets, UnparsedAddressInputs((spec,), owning_address=None, description_of_origin=origin)
+    )
+
+
+async def environment(names: Iterable[str]) -> dict[str, str]:
+    return dict(await Get(EnvironmentVars, EnvironmentVarsRequest(tuple(names))))

@@ -1,0 +1,27 @@
+"""The error of a build: which stage of which target failed, why, and the log that shows it."""
+
+from __future__ import annotations
+
+
+class BuildError(Exception):
+    """A stage of a target's build failed.
+
+    `stage` is a word of the pipeline ("fetch", "compile"); `reason` is for people; `log` is what the process printed.
+    """
+
+    def __init__(self, target: str, stage: str, reason: str, log: str = "") -> None:
+        super().__init__(f"{target}: {stage} failed: {reason}")
+        self.target = target
+        self.stage = stage
+        self.reason = reason
+        self.log = log
+
+
+def reason_in(log: str) -> str:
+    """What an entry module says went wrong: its last `error:` message with the lines that follow it, else the last line."""
+    lines = log.strip().splitlines()
+    for index in range(len(lines) - 1, -1, -1):
+        before, marker, after = lines[index].partition("error: ")
+        if marker and len(before) < 40:
+            return "\n".join([after, *lines[index + 1 :]])
+    return lines[-1] if lines else "it printed nothing"

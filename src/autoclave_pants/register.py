@@ -1,0 +1,44 @@
+"""What the backend adds to Pants."""
+
+from __future__ import annotations
+
+from pants.engine.rules import Rule
+from pants.engine.target import Target
+from pants.engine.unions import UnionRule
+
+from autoclave_pants import target_types as vocabulary
+from autoclave_pants.rules import (
+    actions,
+    fetching,
+    interpreters,
+    library,
+    models,
+    package,
+    parity,
+    rebuild,
+    sources,
+    toolchain_info,
+    toolchains,
+)
+
+STAGES = (
+    interpreters,
+    library,
+    fetching,
+    toolchains,
+    actions,
+    sources,
+    models,
+    package,
+    parity,
+    rebuild,
+    toolchain_info,
+)
+
+
+def rules() -> list[Rule | UnionRule]:
+    return [each for stage in STAGES for each in stage.rules()]
+
+
+def target_types() -> list[type[Target]]:
+    return vocabulary.targets()

@@ -1,0 +1,157 @@
+"""The actions with network: they fetch what is pinned by hash. Everything after them runs without.
+
+The scripts in `autoclave_pants/fetch` are inputs of these actions and run on the interpreter that Pants runs on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from pants.engine.fs import EMPTY_DIGEST, Digest
+from pants.engine.process import FallibleProcessResult, Process
+from pants.engine.rules import Get, Rule, collect_rules, rule
+
+import autoclave_pants.fetch
+from autoclave_pants.engine import digest_of_files, digest_of_json, environment, merge, remove_prefix, run_process
+from autoclave_pants.errors import BuildError, reason_in
+from autoclave_pants.rules.interpreters import PantsInterpreter
+from autoclave_pants.subsystem import AutoclaveSubsystem
+
+SCRIPTS = "fetch"
+MIRRORS_VARIABLE = "AUTOCLAVE_MIRRORS"
+NETWORK_VARIABLES = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+)
+INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_TRUSTED_HOST", "PIP_PROXY")
+HUB_VARIABLES = ("HF_TOKEN", "HF_ENDPOINT")
+
+
+@dataclass(frozen=True)
+class FetchScripts:
+    """The standalone scripts, below `fetch/`."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class Mirrors:
+    """Directories and URL prefixes to ask by sha256, first to last."""
+
+    locations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """Run one fetch script. `outputs` is the directory it writes; `variables` are taken from the user's environment."""
+
+    script: str
+    arguments: tuple[str, ...]
+    inputs: Digest
+    description: str
+    variables: tuple[str, ...] = ()
+    output: str = "out"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The result of a fetch script: its exit code, what it printed, and its output directory's digest."""
+
+    exit_code: int
+    log: str
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class FileRequest:
+    """One file, pinned by sha256 and size (bytes), for the target with this address; it comes out as `name`."""
+
+    target: str
+    sha256: str
+    size: Optional[int]
+    url: str
+    lfs: Optional[str]
+    name: str
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    """The file that a `FileRequest` asked for."""
+
+    digest: Digest
+
+
+@rule
+async def fetch_scripts() -> FetchScripts:
+    directory = Path(autoclave_pants.fetch.__file__).parent
+    files = {f"{SCRIPTS}/{path.name}": path.read_bytes() for path in sorted(directory.glob("*.py"))}
+    return FetchScripts(await digest_of_files(files))
+
+
+@rule
+async def mirrors(autoclave: AutoclaveSubsystem) -> Mirrors:
+    extra = (await environment((MIRRORS_VARIABLE,))).get(MIRRORS_VARIABLE, "")
+    return Mirrors((*filter(None, (location.strip() for location in extra.split(","))), *autoclave.mirrors))
+
+
+@rule
+async def fetch(request: FetchRequest, scripts: FetchScripts, interpreter: PantsInterpreter) -> Fetched:
+    variables = await environment(request.variables)
+    process = Process(
+        argv=("/bin/sh", interpreter.path, "-I", f"{SCRIPTS}/{request.script}", *request.arguments),
+        description=request.description,
+        input_digest=await merge((request.inputs, scripts.digest)),
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **variables},
+        append_only_caches=dict(interpreter.append_only_caches),
+        output_directories=(request.output,),
+    )
+    return fetched(await run_process(process))
+
+
+@rule
+async def fetch_file(request: FileRequest, found: Mirrors) -> FetchedFile:
+    wanted = {
+        "target": request.target,
+        "sha256": request.sha256,
+        "size": request.size,
+        "url": request.url,
+        "mirrors": found.locations,
+        "output": f"out/{request.name}",
+        **({"lfs": request.lfs} if request.lfs else {}),
+    }
+    result = await Get(
+        Fetched,
+        FetchRequest(
+            "source.py",
+            ("request.json",),
+            await digest_of_json("request.json", wanted),
+            f"Fetch {request.target}",
+            variables=NETWORK_VARIABLES + HUB_VARIABLES,
+        ),
+    )
+    if result.exit_code != 0:
+        raise BuildError(request.target, "fetch", reason_in(result.log), result.log)
+    return FetchedFile(await remove_prefix(result.digest, "out"))
+
+
+def fetched(result: FallibleProcessResult) -> Fetched:
+    log = (result.stdout + result.stderr).decode(errors="replace")
+    return Fetched(result.exit_code, log, result.output_digest if result.exit_code == 0 else EMPTY_DIGEST)
+
+
+def mirror_arguments(found: Mirrors) -> tuple[str, ...]:
+    return tuple(argument for location in found.locations for argument in ("--mirror", location))
+
+
+def rules() -> list[Rule]:
+    return list(collect_rules())

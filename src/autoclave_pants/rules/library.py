@@ -1,0 +1,113 @@
+"""Which files of the runtime library an action needs: those that its entry module imports, and nothing else.
+
+The closure is read from the sources, so that an edit of the emulator or of the `autoclave` command is not an input of a
+compile action, and nobody has to keep a list of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Iterator, Mapping, Optional
+
+from pants.engine.fs import Digest
+from pants.engine.rules import Rule, collect_rules, rule
+
+from autoclave_pants.engine import add_prefix, contents_of, files_in_checkout, remove_prefix, subset
+from autoclave_pants.subsystem import AutoclaveSubsystem
+
+PACKAGE = "autoclave"
+LAUNCHER = f"{PACKAGE}/sandbox/launch.sh"
+SOURCES = "src"
+
+
+@dataclass(frozen=True)
+class LibrarySources:
+    """All of the library, relative to its source root."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class LibraryClosureRequest:
+    """The entry module of an action, for example "autoclave.compiler"."""
+
+    module: str
+
+
+@dataclass(frozen=True)
+class LibraryClosure:
+    """The modules that an entry module needs, below `src/`."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """The sandbox launcher, as `launch.sh`."""
+
+    digest: Digest
+
+
+def imported_modules(source: bytes, module: str, is_package: bool) -> Iterator[str]:
+    """The names under `autoclave` that a module imports, anywhere in it; for `from m import n` both m and m.n."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = module.split(".")
+                parents = parents[: len(parents) - node.level + (1 if is_package else 0)]
+                base = ".".join([*parents, *filter(None, [base])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def path_of(module: str, files: Mapping[str, bytes]) -> Optional[str]:
+    """The file of a module or package, or None if there is no such module in the library."""
+    base = module.replace(".", "/")
+    return next((path for path in (f"{base}/__init__.py", f"{base}.py") if path in files), None)
+
+
+def closure(entry: str, files: Mapping[str, bytes]) -> frozenset[str]:
+    """The files that `python -m entry` reads: the module (of a package, its `__main__` too), all that these import, and
+    every package on the way."""
+    waiting = [entry, f"{entry}.__main__"]
+    found: set[str] = set()
+    while waiting:
+        module = waiting.pop()
+        parts = module.split(".")
+        if parts[0] != PACKAGE:
+            continue
+        for length in range(1, len(parts) + 1):
+            name = ".".join(parts[:length])
+            path = path_of(name, files)
+            if path is not None and path not in found:
+                found.add(path)
+                waiting.extend(imported_modules(files[path], name, path.endswith("/__init__.py")))
+    return frozenset(found)
+
+
+@rule
+async def library_sources(autoclave: AutoclaveSubsystem) -> LibrarySources:
+    globs = (f"{autoclave.library}/{PACKAGE}/**/*.py", f"{autoclave.library}/{LAUNCHER}")
+    return LibrarySources(
+        await remove_prefix(await files_in_checkout(globs, "[autoclave].library"), autoclave.library)
+    )
+
+
+@rule
+async def library_closure(request: LibraryClosureRequest, library: LibrarySources) -> LibraryClosure:
+    paths = closure(request.module, await contents_of(library.digest))
+    return LibraryClosure(await add_prefix(await subset(library.digest, sorted(paths)), SOURCES))
+
+
+@rule
+async def launcher(library: LibrarySources) -> Launcher:
+    script = await subset(library.digest, (LAUNCHER,))
+    return Launcher(await remove_prefix(script, LAUNCHER.rpartition("/")[0]))
+
+
+def rules() -> list[Rule]:
+    return list(collect_rules())

@@ -1,0 +1,47 @@
+"""`./pants package` of models."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from pants.core.goals.package import BuiltPackage, BuiltPackageArtifact, PackageFieldSet
+from pants.engine.rules import Get, Rule, collect_rules, rule
+from pants.engine.target import Target, WrappedTarget, WrappedTargetRequest
+from pants.engine.unions import UnionRule
+
+from autoclave_pants.rules.models import ModelRequest, PackagedModel, PackageRequest
+from autoclave_pants.target_types import FilenameField, HardwareField, ModelSourceField
+
+
+@dataclass(frozen=True)
+class OnnxModelFieldSet(PackageFieldSet):
+    required_fields = (ModelSourceField, HardwareField)
+
+    source: ModelSourceField
+    hardware: HardwareField
+
+
+def package_request(target: Target) -> PackageRequest:
+    """Where the files of a model go: `<BUILD directory>/<name>/<hardware>/<filename>`."""
+    name = target.address.target_name
+    directory = posixpath.join(target.address.spec_path, name, target[HardwareField].value)
+    return PackageRequest(ModelRequest.of(target), directory, target[FilenameField].value or f"{name}_tinygrad.pkl")
+
+
+@rule
+async def package_onnx_model(field_set: OnnxModelFieldSet) -> BuiltPackage:
+    target = (await Get(WrappedTarget, WrappedTargetRequest(field_set.address, "package"))).target
+    packaged = await Get(PackagedModel, PackageRequest, package_request(target))
+    return BuiltPackage(
+        packaged.digest,
+        (
+            BuiltPackageArtifact(packaged.path, packaged.lines),
+            BuiltPackageArtifact(f"{packaged.path}.check.zst"),
+            BuiltPackageArtifact(f"{packaged.path}.provenance.json"),
+        ),
+    )
+
+
+def rules() -> list[Rule]:
+    return [*collect_rules(), UnionRule(PackageFieldSet, OnnxModelFieldSet)]

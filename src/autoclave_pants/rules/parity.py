@@ -1,0 +1,216 @@
+"""`./pants test` of models: the parity test and the reproducibility test."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from pants.core.goals.test import TestFieldSet, TestRequest, TestResult, TestSubsystem
+from pants.engine.addresses import Address
+from pants.engine.fs import EMPTY_FILE_DIGEST, Digest
+from pants.engine.process import ProcessCacheScope
+from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
+from pants.engine.target import Target
+
+from autoclave_pants.engine import add_prefix, merge, targets_at
+from autoclave_pants.errors import BuildError
+from autoclave_pants.rules.actions import ActionRequest, ActionResult, References, Variation, request_json
+from autoclave_pants.rules.models import (
+    ARTIFACT,
+    CHECK,
+    CheckFile,
+    CheckRequest,
+    CompiledModel,
+    CompileRequest,
+    ModelRequest,
+)
+from autoclave_pants.rules.sources import MODEL, UpcastRequest, UpcastSource
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
+from autoclave_pants.subsystem import ParityTestSubsystem, PythonKind, ReproducibilitySubsystem
+from autoclave_pants.target_types import (
+    ChangeFractionField,
+    HardwareField,
+    NoSourcesField,
+    PinnedOutputsField,
+    TestedModelField,
+    ToleranceField,
+    ToleranceReasonField,
+)
+
+logger = logging.getLogger(__name__)
+
+FAILED = 1
+WARNING_MARK = "WARNING"
+OTHER_WORLD = Variation(hash_seed=223, root="/elsewhere/than/usual", uid=54321)
+
+
+@dataclass(frozen=True)
+class ParityFieldSet(TestFieldSet):
+    required_fields = (TestedModelField, ToleranceField)
+
+    sources: NoSourcesField
+    model: TestedModelField
+    tolerance: ToleranceField
+    change_fraction: ChangeFractionField
+    tolerance_reason: ToleranceReasonField
+    pinned_outputs: PinnedOutputsField
+
+
+class ParityTestRequest(TestRequest):
+    tool_subsystem = ParityTestSubsystem
+    field_set_type = ParityFieldSet
+
+
+@dataclass(frozen=True)
+class ReproducibilityFieldSet(TestFieldSet):
+    required_fields = (TestedModelField,)
+
+    sources: NoSourcesField
+    model: TestedModelField
+
+    @classmethod
+    def opt_out(cls, tgt: Target) -> bool:
+        return tgt.has_field(ToleranceField)
+
+
+class ReproducibilityTestRequest(TestRequest):
+    tool_subsystem = ReproducibilitySubsystem
+    field_set_type = ReproducibilityFieldSet
+
+
+def result_of(
+    address: Address, exit_code: int, stdout: str, test: TestSubsystem, stderr: str = "", metadata: Any = None
+) -> TestResult:
+    return TestResult(
+        exit_code=exit_code,
+        stdout=stdout,
+        stdout_digest=EMPTY_FILE_DIGEST,
+        stderr=stderr,
+        stderr_digest=EMPTY_FILE_DIGEST,
+        addresses=(address,),
+        output_setting=test.output,
+        result_metadata=metadata,
+    )
+
+
+def build_failure(address: Address, error: BuildError, test: TestSubsystem) -> TestResult:
+    """A model that cannot be built fails its test with the build's error as the reason."""
+    return result_of(address, FAILED, f"{error}\n", test, error.log)
+
+
+async def tested_model(address: Address, field: TestedModelField) -> ModelRequest:
+    (target,) = await targets_at(field.to_unparsed_address_inputs())
+    if not target.has_field(HardwareField):
+        raise BuildError(str(address), "test", f"`model` names {target.address}, a {target.alias}, not a model")
+    return ModelRequest.of(target)
+
+
+def gates(fields: ParityFieldSet) -> dict[str, Any]:
+    """The fields of a test that its gates read; what is not given has the default of its hardware."""
+    values = {
+        "tolerance": fields.tolerance.value,
+        "change_fraction": fields.change_fraction.value,
+        "tolerance_reason": fields.tolerance_reason.value,
+        "pinned_outputs": dict(fields.pinned_outputs.value) if fields.pinned_outputs.value else None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+async def parity_inputs(compiled: CompiledModel, check: CheckFile) -> Digest:
+    """The artifact, its check file and the fp32 graph for the reference."""
+    reference = await Get(UpcastSource, UpcastRequest(compiled.source))
+    return await add_prefix(await merge((compiled.digest, check.digest, reference.digest)), "inputs")
+
+
+@rule(desc="Test parity")
+async def test_parity(
+    batch: ParityTestRequest.Batch[ParityFieldSet, Any], test: TestSubsystem, references: References
+) -> TestResult:
+    fields = batch.single_element
+    try:
+        model = await tested_model(fields.address, fields.model)
+        compiled, check = await MultiGet(
+            Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model))
+        )
+        request = {
+            "artifact": f"inputs/{ARTIFACT}",
+            "check": f"inputs/{CHECK}",
+            "reference_model": f"inputs/{MODEL}",
+            "command": f"./pants test --force {fields.address}",
+            "report": "out/report.json",
+            "dimensions": dict(model.dimensions),
+            **gates(fields),
+        }
+        result = await Get(
+            ActionResult,
+            ActionRequest(
+                module="autoclave.parity",
+                request=request_json(request),
+                inputs=await parity_inputs(compiled, check),
+                toolchain=references.toolchain,
+                target=str(fields.address),
+                stage="Test parity of",
+                cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
+            ),
+        )
+    except BuildError as error:
+        return build_failure(fields.address, error, test)
+    for line in result.stdout.splitlines():
+        if line.startswith(WARNING_MARK):
+            logger.warning(f"{fields.address}: {line[len(WARNING_MARK) :].lstrip(': ')}")
+    return result_of(fields.address, result.exit_code, result.stdout, test, result.log, result.source)
+
+
+async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional[PythonKind]:
+    """The kind of Python that the first build did not use, if this machine has one for its toolchain."""
+    kind = PythonKind.host if compiled.toolchain.python.kind == "deb" else PythonKind.deb
+    try:
+        await Get(Toolchain, ToolchainRequest(model.toolchain, kind))
+    except BuildError:
+        return None
+    return kind
+
+
+@rule(desc="Test reproducibility")
+async def test_reproducibility(
+    batch: ReproducibilityTestRequest.Batch[ReproducibilityFieldSet, Any], test: TestSubsystem
+) -> TestResult:
+    fields = batch.single_element
+    try:
+        model = await tested_model(fields.address, fields.model)
+        first = await Get(CompiledModel, CompileRequest(model))
+        kind = await other_python(first, model)
+        second = await Get(CompiledModel, CompileRequest(model, OTHER_WORLD, kind))
+        difference = "" if first.file == second.file else await difference_of(first, second, fields.address)
+    except BuildError as error:
+        return build_failure(fields.address, error, test)
+    if kind is None:
+        logger.warning(f"{fields.address}: this machine has one kind of Python only, so that was not varied.")
+    varied = f"hash seed, directory, user{', Python ' + second.toolchain.python.identity if kind else ''}"
+    if first.file == second.file:
+        return result_of(fields.address, 0, f"{first.file.fingerprint}: the same bytes with another {varied}\n", test)
+    return result_of(fields.address, FAILED, f"two builds differ (varied: {varied})\n{difference}", test)
+
+
+async def difference_of(first: CompiledModel, second: CompiledModel, address: Address) -> str:
+    """What differs between two artifacts, section by section."""
+    both = (await add_prefix(first.digest, "inputs/first"), await add_prefix(second.digest, "inputs/second"))
+    result = await Get(
+        ActionResult,
+        ActionRequest(
+            module="autoclave.artifact.compare",
+            request=request_json(
+                {"first": f"inputs/first/{ARTIFACT}", "second": f"inputs/second/{ARTIFACT}"}
+            ),
+            inputs=await merge(both),
+            toolchain=first.toolchain,
+            target=str(address),
+            stage="Compare builds for",
+        ),
+    )
+    return result.stdout + result.log
+
+
+def rules() -> list[Rule]:
+    return [*collect_rules(), *ParityTestRequest.rules(), *ReproducibilityTestRequest.rules()]

@@ -1,0 +1,142 @@
+"""`./pants rebuild`: build every model that can be built; one that fails does not hide the others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Iterable, Optional
+
+from pants.core.util_rules.distdir import DistDir
+from pants.engine.addresses import Address
+from pants.engine.console import Console
+from pants.engine.fs import Digest, Workspace
+from pants.engine.goal import Goal, GoalSubsystem
+from pants.engine.rules import Get, MultiGet, Rule, collect_rules, goal_rule, rule
+from pants.engine.target import Target, Targets
+from pants.util.strutil import help_text
+
+from autoclave_pants.engine import digest_of_files, merge
+from autoclave_pants.errors import BuildError
+from autoclave_pants.rules.models import PackagedModel, PackageRequest
+from autoclave_pants.rules.package import OnnxModelFieldSet, package_request
+from autoclave_pants.target_types import HardwareField
+
+FAILURE_RECORDS = "failures"
+
+
+class RebuildSubsystem(GoalSubsystem):
+    name = "rebuild"
+    help = help_text(
+        """
+        Build all models that can be built.
+
+        `package` stops at the first model that fails. `rebuild` goes on: it writes what succeeded to dist/, leaves one record per
+        failed model and hardware in dist/failures/ (which stage, why, the log, the command that repeats it), prints a table and
+        exits 1 if anything failed. What succeeded is cached, so that the next run resumes.
+        """
+    )
+
+
+class Rebuild(Goal):
+    subsystem_cls = RebuildSubsystem
+    environment_behavior = Goal.EnvironmentBehavior.LOCAL_ONLY
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a model could not be built."""
+
+    stage: str
+    reason: str
+    log: str
+
+
+@dataclass(frozen=True)
+class AttemptRequest:
+    """Build one model, whatever comes."""
+
+    target: Target
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of one model: its package or its failure."""
+
+    address: Address
+    hardware: str
+    packaged: Optional[PackagedModel]
+    failure: Optional[Failure] = field(default=None)
+
+
+@rule
+async def attempt(request: AttemptRequest) -> Attempt:
+    address, hardware = request.target.address, request.target[HardwareField].value
+    try:
+        packaged = await Get(PackagedModel, PackageRequest, package_request(request.target))
+    except BuildError as error:
+        return Attempt(address, hardware, None, Failure(error.stage, error.reason, error.log))
+    return Attempt(address, hardware, packaged)
+
+
+def record_path(address: Address) -> str:
+    return f"{FAILURE_RECORDS}/{address.path_safe_spec}.json"
+
+
+def failure_record(attempted: Attempt, failure: Failure) -> bytes:
+    record = {
+        "target": str(attempted.address),
+        "hardware": attempted.hardware,
+        "stage": failure.stage,
+        "reason": failure.reason,
+        "log": failure.log,
+        "command": f"./pants package {attempted.address}",
+    }
+    return (json.dumps(record, indent=2, sort_keys=True) + "\n").encode()
+
+
+def table(attempts: Iterable[Attempt]) -> Iterable[str]:
+    """One line a model and hardware, aligned; for a failure its stage and the first line of its reason."""
+    rows = [
+        (
+            str(each.address),
+            "ok" if each.packaged else "FAILED",
+            each.packaged.path if each.packaged else f"{each.failure.stage}: {each.failure.reason.splitlines()[0]}",
+        )
+        for each in attempts
+        if each.packaged or each.failure
+    ]
+    width = max((len(address) for address, _, _ in rows), default=0)
+    for address, state, detail in rows:
+        yield f"{address:<{width}}  {state:<6}  {detail}"
+
+
+async def written(attempts: Iterable[Attempt]) -> Digest:
+    """Everything that goes to dist: the packages and the failure records."""
+    attempts = tuple(attempts)
+    records = {record_path(each.address): failure_record(each, each.failure) for each in attempts if each.failure}
+    packages = (each.packaged.digest for each in attempts if each.packaged)
+    return await merge((*packages, await digest_of_files(records)))
+
+
+@goal_rule
+async def rebuild(targets: Targets, console: Console, workspace: Workspace, dist: DistDir) -> Rebuild:
+    models = sorted(
+        (target for target in targets if OnnxModelFieldSet.is_applicable(target)), key=lambda each: str(each.address)
+    )
+    if not models:
+        console.print_stderr("No models among the given targets. Try `./pants rebuild models::`.")
+        return Rebuild(exit_code=0)
+    attempts = await MultiGet(Get(Attempt, AttemptRequest(target)) for target in models)
+    cleared = [record_path(each.address) for each in attempts] + [each.packaged.path for each in attempts if each.packaged]
+    workspace.write_digest(await written(attempts), path_prefix=str(dist.relpath), clear_paths=cleared)
+    for line in table(attempts):
+        console.print_stdout(line)
+    failed = sum(each.failure is not None for each in attempts)
+    console.print_stdout(f"{len(attempts) - failed} built, {failed} failed")
+    if failed:
+        console.print_stdout(f"Records: {dist.relpath / FAILURE_RECORDS}/")
+    return Rebuild(exit_code=1 if failed else 0)
+
+
+def rules() -> list[Rule]:
+    return list(collect_rules())

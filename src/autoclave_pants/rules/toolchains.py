@@ -1,0 +1,378 @@
+"""Toolchain targets become trees of files with identities.
+
+A component's identity is the sha256 of its files' hashes (docs/toolchains.md); a toolchain's is the sha256 of its
+components'. Neither depends on where, when or by whom something was fetched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Iterable, Optional
+
+from pants.engine.addresses import UnparsedAddressInputs
+from pants.engine.fs import Digest, DigestEntries, FileEntry, SymlinkEntry
+from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
+from pants.engine.target import Target, Targets
+
+from autoclave_pants.engine import (
+    add_prefix,
+    contents_of,
+    entries_of,
+    files_in_checkout,
+    files_of,
+    hydrate,
+    remove_prefix,
+    targets_at,
+)
+from autoclave_pants.errors import BuildError, reason_in
+from autoclave_pants.fetch.unpack import EXECUTABLE, LINK, REGULAR, entry_line, identity
+from autoclave_pants.rules.fetching import (
+    INDEX_VARIABLES,
+    NETWORK_VARIABLES,
+    Fetched,
+    FetchedFile,
+    FetchRequest,
+    FileRequest,
+    Mirrors,
+    mirror_arguments,
+)
+from autoclave_pants.rules.interpreters import HostPython, HostPythonRequest
+from autoclave_pants.subsystem import AutoclaveSubsystem, PythonKind
+from autoclave_pants.target_types import (
+    AbsentFlagsField,
+    AdapterField,
+    ArchiveField,
+    CommitField,
+    ComponentField,
+    DebLockSourceField,
+    ProvidesField,
+    PythonVersionsField,
+    ReleaseField,
+    Sha256Field,
+    SizeField,
+    TinygradLockField,
+    ToolchainComponentsField,
+    ToolchainPythonField,
+    ToolchainTinygradField,
+    UrlField,
+    VendoredPathField,
+    WheelLockSourceField,
+)
+
+logger = logging.getLogger(__name__)
+
+PYTHON_IN_TREE = re.compile(r"usr/bin/python3\.(\d+)")
+CANNOT_BE_HAD = 3
+"""Exit code of debs.py: neither a mirror nor a Debian package client of this machine has the packages."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component: its files and what identifies them. `provides` and `pins` are for people."""
+
+    name: str
+    tree: Digest
+    identity: str
+    size: int
+    files: int
+    provides: str
+    pins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ToolchainPython:
+    """The interpreter of a toolchain: `tree` is its root file system (kind "deb"), `link` leads to it (kind "host")."""
+
+    kind: str
+    version: str
+    component: Optional[Component]
+    link: Optional[str]
+
+    @property
+    def abi(self) -> str:
+        return f"cp{self.version.replace('.', '')}"
+
+    @property
+    def identity(self) -> str:
+        return self.component.identity if self.component else f"host CPython {self.version}"
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A resolved toolchain. Nothing in it tells where this machine keeps things."""
+
+    python: ToolchainPython
+    components: tuple[Component, ...]
+    tinygrad: Optional[str]
+    absent_flags: tuple[str, ...]
+
+    @property
+    def identity(self) -> str:
+        lines = [f"python {self.python.identity}", *(f"{c.name} {c.identity}" for c in self.components)]
+        return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class ToolchainRequest:
+    """The address of a `toolchain` target and who asks for it. `python` overrides which kinds of Python may serve."""
+
+    addresses: UnparsedAddressInputs
+    python: Optional[PythonKind] = None
+
+
+@dataclass(frozen=True)
+class ComponentRequest:
+    """A component target, to be unpacked for this Python ABI ("cp313")."""
+
+    target: Target
+    abi: str
+
+
+@dataclass(frozen=True)
+class PythonRequest:
+    """One candidate for a toolchain's interpreter."""
+
+    target: Target
+
+
+@dataclass(frozen=True)
+class PythonCandidate:
+    """What became of a candidate: the interpreter, or why it cannot be had on this machine."""
+
+    python: Optional[ToolchainPython]
+    why_not: str = ""
+
+
+def identity_of(entries: DigestEntries) -> str:
+    """The identity of a tree (docs/toolchains.md), from its digest alone."""
+    lines = []
+    for entry in entries:
+        if isinstance(entry, FileEntry):
+            mode = EXECUTABLE if entry.is_executable else REGULAR
+            found = entry.file_digest
+            lines.append(entry_line(found.fingerprint, found.serialized_bytes_length, mode, entry.path))
+        elif isinstance(entry, SymlinkEntry):
+            target = entry.target.encode()
+            lines.append(entry_line(hashlib.sha256(target).hexdigest(), len(target), LINK, entry.path))
+    return identity(lines)
+
+
+async def measured(name: str, tree: Digest, provides: str, pins: Iterable[str]) -> Component:
+    entries = await entries_of(tree)
+    sizes = [entry.file_digest.serialized_bytes_length for entry in entries if isinstance(entry, FileEntry)]
+    return Component(name, tree, identity_of(entries), sum(sizes), len(sizes), provides, tuple(pins))
+
+
+def only(targets: Targets, target: object, field: str) -> Target:
+    if len(targets) != 1:
+        names = ", ".join(str(found.address) for found in targets)
+        raise BuildError(str(target), "toolchain", f"the field `{field}` names {len(targets)} targets ({names}), not one")
+    return targets[0]
+
+
+def checked(result: Fetched, target: object, stage: str) -> Fetched:
+    if result.exit_code != 0:
+        raise BuildError(str(target), stage, reason_in(result.log), result.log)
+    return result
+
+
+async def unpacked(kind: str, name: str, fetched: Digest, target: object, keep: str = "") -> Digest:
+    """Unpack what a fetch action wrote below `fetched/` into a tree, without running anything of it."""
+    request = FetchRequest(
+        "unpack.py",
+        ("--component", name, "--kind", kind, "--keep", keep, "--output", "tree", "fetched"),
+        fetched,
+        f"Unpack {target}",
+        output="tree",
+    )
+    result = checked(await Get(Fetched, FetchRequest, request), target, "unpack")
+    return await remove_prefix(result.digest, "tree")
+
+
+async def lock_of(target: Target, field: type) -> tuple[str, Digest, tuple[str, ...]]:
+    """The path, digest and pins (lines that say something) of a lock file."""
+    snapshot = await hydrate(target[field])
+    text = next(iter((await contents_of(snapshot.digest)).values()), b"").decode(errors="replace")
+    lines = (line.partition("#")[0].strip() for line in text.replace("\\\n", " ").splitlines())
+    return snapshot.files[0], snapshot.digest, tuple(line.partition(" --hash")[0].strip() for line in lines if line)
+
+
+async def wheels_tree(lock: str, digest: Digest, name: str, abi: str, target: Target, mirrors: Mirrors) -> Digest:
+    request = FetchRequest(
+        "wheels.py",
+        ("--component", name, "--lock", lock, "--python-abi", abi, "--output", "fetched", *mirror_arguments(mirrors)),
+        digest,
+        f"Fetch {target.address} ({abi})",
+        variables=NETWORK_VARIABLES + INDEX_VARIABLES,
+        output="fetched",
+    )
+    result = checked(await Get(Fetched, FetchRequest, request), target.address, "fetch")
+    return await unpacked("wheel", name, result.digest, target.address)
+
+
+async def debs(target: Target, mirrors: Mirrors) -> tuple[Fetched, tuple[str, ...]]:
+    lock, digest, pins = await lock_of(target, DebLockSourceField)
+    request = FetchRequest(
+        "debs.py",
+        ("--component", target[ComponentField].value, "--lock", lock, "--output", "fetched", *mirror_arguments(mirrors)),
+        digest,
+        f"Fetch {target.address}",
+        variables=NETWORK_VARIABLES,
+        output="fetched",
+    )
+    return await Get(Fetched, FetchRequest, request), pins
+
+
+async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Digest, str]:
+    """The tree of a `tinygrad_source` (it holds the directory `tinygrad/`) and what pins it."""
+    release, commit = target[ReleaseField].value, target[CommitField].value
+    if bool(release) == bool(commit):
+        raise BuildError(str(target.address), "toolchain", "give either `release` (with `source`) or `commit`")
+    if release:
+        if not target[TinygradLockField].value:
+            raise BuildError(str(target.address), "toolchain", "`release` needs `source`, the lock of its wheel")
+        lock, digest, pins = await lock_of(target, TinygradLockField)
+        if pins != (f"tinygrad=={release}",):
+            raise BuildError(
+                str(target.address), "toolchain", f"{lock} pins {', '.join(pins) or 'nothing'}, not tinygrad=={release} alone"
+            )
+        return await wheels_tree(lock, digest, "tinygrad", abi, target, mirrors), pins[0]
+    if not target[AdapterField].value:
+        raise BuildError(
+            str(target.address),
+            "toolchain",
+            "`commit` needs `adapter`, the release whose internals it has, for example adapter='0.14.0'",
+        )
+    if target[VendoredPathField].value:
+        directory = posixpath.normpath(posixpath.join(target.address.spec_path, target[VendoredPathField].value))
+        origin = f"the field `path` of {target.address}"
+        tree = await files_in_checkout((f"{directory}/tinygrad/**/*",), origin)
+        return await remove_prefix(tree, directory), f"commit {commit}"
+    archive = await tinygrad_archive(target, mirrors)
+    return await unpacked("tar", "tinygrad", archive, target.address, keep="tinygrad"), f"commit {commit}"
+
+
+async def tinygrad_archive(target: Target, mirrors: Mirrors) -> Digest:
+    """The archive of a commit, below `fetched/`, checked by its sha256."""
+    sha256, archive, url = target[Sha256Field].value, target[ArchiveField].value, target[UrlField].value
+    if not sha256 or bool(archive) == bool(url):
+        raise BuildError(
+            str(target.address), "toolchain", "`commit` needs `path`, or `sha256` with either `archive` or `url` and `size`"
+        )
+    if archive:
+        path = posixpath.normpath(posixpath.join(target.address.spec_path, archive))
+        digest = await files_in_checkout((path,), f"the field `archive` of {target.address}")
+        found = (await files_of(digest))[path].fingerprint
+        if found != sha256:
+            raise BuildError(
+                str(target.address),
+                "fetch",
+                f"{archive} has the sha256 {found}, but `sha256` says {sha256}: correct the field or bring the right archive",
+            )
+        return await add_prefix(await remove_prefix(digest, posixpath.dirname(path)), "fetched")
+    request = FileRequest(str(target.address), sha256, target[SizeField].value, url, None, "archive.tar")
+    return await add_prefix((await Get(FetchedFile, FileRequest, request)).digest, "fetched")
+
+
+@rule
+async def component(request: ComponentRequest, mirrors: Mirrors) -> Component:
+    target = request.target
+    if target.has_field(WheelLockSourceField):
+        lock, digest, pins = await lock_of(target, WheelLockSourceField)
+        name = target[ComponentField].value
+        tree = await wheels_tree(lock, digest, name, request.abi, target, mirrors)
+        return await measured(name, tree, target[ProvidesField].value, pins)
+    if target.has_field(DebLockSourceField):
+        fetched, pins = await debs(target, mirrors)
+        tree = await unpacked(
+            "deb", target[ComponentField].value, checked(fetched, target.address, "fetch").digest, target.address
+        )
+        return await measured(target[ComponentField].value, tree, target[ProvidesField].value, pins)
+    if target.has_field(ReleaseField):
+        tree, pin = await tinygrad_tree(target, request.abi, mirrors)
+        version = target[ReleaseField].value or f"commit {target[CommitField].value}"
+        return await measured("tinygrad", tree, f"tinygrad {version}", (pin,))
+    raise BuildError(
+        str(target.address),
+        "toolchain",
+        f"a {target.alias} is not a component: use wheel_lock, deb_lock or tinygrad_source",
+    )
+
+
+@rule
+async def python_candidate(request: PythonRequest, mirrors: Mirrors) -> PythonCandidate:
+    target = request.target
+    if target.has_field(PythonVersionsField):
+        host = await Get(HostPython, HostPythonRequest(target[PythonVersionsField].value))
+        if host.version is None:
+            versions = " or ".join(target[PythonVersionsField].value)
+            return PythonCandidate(None, f"{target.address}: this machine has no CPython {versions} on PATH, in pyenv or uv")
+        return PythonCandidate(ToolchainPython("host", host.version, None, host.link))
+    if not target.has_field(DebLockSourceField):
+        raise BuildError(
+            str(target.address), "toolchain", f"a {target.alias} is not a Python: use deb_lock or host_python"
+        )
+    fetched, pins = await debs(target, mirrors)
+    if fetched.exit_code == CANNOT_BE_HAD:
+        return PythonCandidate(None, f"{target.address}: {reason_in(fetched.log)}")
+    tree = await unpacked("deb", "python", checked(fetched, target.address, "fetch").digest, target.address)
+    versions = sorted(
+        {int(match[1]) for match in map(PYTHON_IN_TREE.fullmatch, await files_of(tree)) if match is not None}
+    )
+    if not versions:
+        raise BuildError(str(target.address), "toolchain", "its packages hold no usr/bin/python3.N")
+    found = await measured("python", tree, target[ProvidesField].value, pins)
+    return PythonCandidate(ToolchainPython("deb", f"3.{versions[-1]}", found, None))
+
+
+def allowed(target: Target, kind: PythonKind) -> bool:
+    is_host = target.has_field(PythonVersionsField)
+    return kind is PythonKind.auto or is_host == (kind is PythonKind.host)
+
+
+async def choose_python(target: Target, kind: PythonKind) -> ToolchainPython:
+    """The first of the toolchain's interpreters that this machine can have."""
+    field = target[ToolchainPythonField]
+    reasons = []
+    for candidate in await targets_at(field.to_unparsed_address_inputs()):
+        if not allowed(candidate, kind):
+            continue
+        result = await Get(PythonCandidate, PythonRequest(candidate))
+        if result.python is not None:
+            for reason in reasons:
+                logger.warning(f"{reason}\nUsing the next one: {result.python.identity}.")
+            return result.python
+        reasons.append(result.why_not)
+    raise BuildError(
+        str(target.address),
+        "toolchain",
+        f"no Python of the kind `{kind.value}` ([autoclave].python) can be had:\n" + "\n".join(f"  {r}" for r in reasons),
+    )
+
+
+@rule
+async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) -> Toolchain:
+    target = only(await targets_at(request.addresses), request.addresses.description_of_origin, "toolchain")
+    if not target.has_field(ToolchainPythonField):
+        raise BuildError(str(target.address), "toolchain", f"it is a {target.alias}, not a toolchain")
+    python = await choose_python(target, request.python or autoclave.python)
+    tinygrad = await targets_at(target[ToolchainTinygradField].to_unparsed_address_inputs())
+    others = await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs())
+    components = await MultiGet(
+        Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others)
+    )
+    adapter = only(tinygrad, target.address, "tinygrad") if tinygrad else None
+    return Toolchain(
+        python,
+        tuple(sorted(components, key=lambda each: each.name)),
+        adapter and (adapter[ReleaseField].value or adapter[AdapterField].value),
+        tuple(sorted(target[AbsentFlagsField].value or ())),
+    )
+
+
+def rules() -> list[Rule]:
+    return list(collect_rules())

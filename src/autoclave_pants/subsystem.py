@@ -1,0 +1,87 @@
+"""The options of the backend: the `[autoclave]` section of pants.toml."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pants.option.option_types import EnumOption, SkipOption, StrListOption, StrOption
+from pants.option.subsystem import Subsystem
+from pants.util.strutil import help_text
+
+
+class SandboxMode(Enum):
+    bubblewrap = "bubblewrap"
+    none = "none"
+
+
+class PythonKind(Enum):
+    auto = "auto"
+    deb = "deb"
+    host = "host"
+
+
+class AutoclaveSubsystem(Subsystem):
+    options_scope = "autoclave"
+    help = "Hermetic builds of driving models."
+
+    mirrors = StrListOption(
+        help=help_text(
+            """
+            Where pinned files are looked up by sha256 before their address: directories, or URL prefixes, whose files are
+            named after their own sha256. Those in the environment variable `AUTOCLAVE_MIRRORS` (separated by commas) come first.
+            """
+        ),
+    )
+    sandbox = EnumOption(
+        default=SandboxMode.bubblewrap,
+        help=help_text(
+            """
+            How actions are isolated. `bubblewrap`: no network, fixed paths, only declared inputs visible. `none`: for kernels that
+            forbid user namespaces; the results are not proven hermetic, and have keys of their own.
+            """
+        ),
+    )
+    python = EnumOption(
+        default=PythonKind.auto,
+        help=help_text(
+            """
+            Which of a toolchain's interpreters to use. `auto`: the first that can be had. `deb`: only the locked Debian packages.
+            `host`: only the machine's own.
+            """
+        ),
+    )
+    bubblewrap = StrOption(
+        default="toolchains:bubblewrap",
+        help="The address of the `wheel_lock` that provides bubblewrap.",
+    )
+    references = StrOption(
+        default="toolchains:references",
+        help=help_text(
+            """
+            The address of the toolchain that generates synthetic models, upcasts graphs and runs ONNX Runtime. It is not the
+            models' own toolchain, so that a tinygrad bump does not touch it.
+            """
+        ),
+    )
+    library = StrOption(
+        default="src",
+        help="The directory that holds the `autoclave` package, which actions run.",
+    )
+
+
+class ParityTestSubsystem(Subsystem):
+    options_scope = "autoclave-parity"
+    name = "parity"
+    help = "Parity tests of artifacts."
+
+    skip = SkipOption("test")
+
+
+class ReproducibilitySubsystem(Subsystem):
+    options_scope = "autoclave-reproducibility"
+    name = "reproducibility"
+    help = "Reproducibility tests of artifacts."
+
+    skip = SkipOption("test")
+
+
