@@ -1,0 +1,1 @@
+"""Standalone scripts that fetch and unpack what is pinned by hash: the only actions with network."""
