@@ -1,4 +1,4 @@
-"""How commands write to a terminal: sizes for people, aligned columns, and nothing that a hostile file could control."""
+"""How commands write to a terminal: sizes for people, aligned columns, no control characters from a file."""
 
 from collections.abc import Iterable, Sequence
 
