@@ -6,7 +6,7 @@ compile action, and nobody has to keep a list of them.
 
 from __future__ import annotations
 
-import ast
+import re
 from dataclasses import dataclass
 from typing import Iterator, Mapping, Optional
 
@@ -19,6 +19,9 @@ from autoclave_pants.subsystem import AutoclaveSubsystem
 PACKAGE = "autoclave"
 LAUNCHER = f"{PACKAGE}/sandbox/launch.sh"
 SOURCES = "src"
+IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
+FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]+)", re.MULTILINE)
+COMMENT = re.compile(r"#[^\n]*")
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,22 @@ class Launcher:
 
 
 def imported_modules(source: bytes, module: str, is_package: bool) -> Iterator[str]:
-    """The names under `autoclave` that a module imports, anywhere in it; for `from m import n` both m and m.n."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                parents = module.split(".")
-                parents = parents[: len(parents) - node.level + (1 if is_package else 0)]
-                base = ".".join([*parents, *filter(None, [base])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+    """The names under `autoclave` that a module imports, anywhere in it; for `from m import n` both m and m.n.
+
+    Read line by line, not by `ast`: the library is written in a newer Python than the one that Pants runs on.
+    """
+    text = source.decode(errors="replace")
+    for match in IMPORT.finditer(text):
+        yield from (name.split()[0] for name in match[1].split(",") if name.strip())
+    for match in FROM_IMPORT.finditer(text):
+        base = match[2]
+        if match[1]:
+            parents = module.split(".")
+            parents = parents[: len(parents) - len(match[1]) + (1 if is_package else 0)]
+            base = ".".join([*parents, *filter(None, [base])])
+        yield base
+        names = COMMENT.sub("", match[3]).strip("()").split(",")
+        yield from (f"{base}.{name.split()[0]}" for name in names if name.strip())
 
 
 def path_of(module: str, files: Mapping[str, bytes]) -> Optional[str]:

@@ -1,0 +1,71 @@
+"""Which library files an action has among its inputs."""
+
+from pathlib import Path
+
+import autoclave_pants
+import pytest
+from autoclave_pants.rules.library import closure, imported_modules
+
+LIBRARY = Path(autoclave_pants.__file__).parents[1]
+
+TOY = {
+    "autoclave/__init__.py": b"",
+    "autoclave/errors.py": b"",
+    "autoclave/shared/__init__.py": b"from autoclave.errors import Failure\n",
+    "autoclave/shared/deep.py": b"import os\n",
+    "autoclave/one/__init__.py": b"",
+    "autoclave/one/__main__.py": b"def main():\n    from autoclave.shared import deep\n",
+    "autoclave/one/unused.py": b"",
+    "autoclave/other.py": b"from . import errors\n",
+}
+
+
+def test_package_brings_its_main_its_imports_and_their_packages():
+    assert closure("autoclave.one", TOY) == {
+        "autoclave/__init__.py",
+        "autoclave/one/__init__.py",
+        "autoclave/one/__main__.py",
+        "autoclave/shared/__init__.py",
+        "autoclave/shared/deep.py",
+        "autoclave/errors.py",
+    }
+
+
+def test_relative_import_is_followed():
+    assert closure("autoclave.other", TOY) == {"autoclave/__init__.py", "autoclave/other.py", "autoclave/errors.py"}
+
+
+@pytest.mark.parametrize(
+    "source, module, is_package, expected",
+    [
+        ("import autoclave.errors", "autoclave.x", False, ["autoclave.errors"]),
+        ("from autoclave import errors", "autoclave.x", False, ["autoclave", "autoclave.errors"]),
+        ("from .near import thing", "autoclave.one.x", False, ["autoclave.one.near", "autoclave.one.near.thing"]),
+        ("from . import near", "autoclave.one", True, ["autoclave.one", "autoclave.one.near"]),
+        ("from autoclave.a import (\n    b,  # why, oh\n    c as d,\n)", "autoclave.x", False, ["autoclave.a", "autoclave.a.b", "autoclave.a.c"]),
+        ("if x:\n    import autoclave.a as a, os  # here", "autoclave.x", False, ["autoclave.a", "os"]),
+        ("from .. import errors", "autoclave.one.x", False, ["autoclave", "autoclave.errors"]),
+    ],
+)
+def test_names_of_imports(source, module, is_package, expected):
+    assert list(imported_modules(source.encode(), module, is_package)) == expected
+
+
+def real_closure(module):
+    files = {str(path.relative_to(LIBRARY)): path.read_bytes() for path in LIBRARY.glob("autoclave/**/*.py")}
+    return {path.split("/")[1] for path in closure(module, files) if path.count("/") > 1}
+
+
+@pytest.mark.parametrize(
+    "module, forbidden",
+    [
+        ("autoclave.compiler", {"parity", "native", "cli", "emulator"}),
+        ("autoclave.parity", {"compiler", "cli"}),
+        ("autoclave.parity.record", {"compiler", "cli", "source"}),
+        ("autoclave.source.check", {"compiler", "parity", "cli", "artifact"}),
+    ],
+)
+def test_stage_does_not_see_stages_it_must_not_depend_on(module, forbidden):
+    packages = real_closure(module)
+    assert packages, f"{module} is not in the library"
+    assert not packages & forbidden
