@@ -52,12 +52,6 @@ class HostMemory:
             )
         self._content, self.origin = memoryview(bytes(source)), "host"
 
-    def forget(self) -> None:
-        """A kernel would write here: from now on the content is unknown."""
-        if self._parent is not None:
-            self._parent.forget()
-        self._content, self.origin = None, "nowhere"
-
     def read(self) -> memoryview:
         """The content, read-only and without a copy.
 

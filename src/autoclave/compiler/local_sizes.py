@@ -22,7 +22,7 @@ def a630_max_threads(launch: Mapping[str, Any]) -> int:
 
     A half register is half a full one. The formula is tinygrad's own (QCOMProgram.max_threads), with one wave as the least.
     """
-    registers = max(1, launch["full_registers"] + (launch["half_registers"] + 1) // 2)
+    registers = max(1, int(launch["full_registers"]) + (int(launch["half_registers"]) + 1) // 2)
     fitting = _A630_REGISTERS // (registers * 128) * 128
     return max(_A630_WAVE, min(_A630_MAX_THREADS, fitting))
 
@@ -37,7 +37,8 @@ def choose_local_size(threads: Size3, launch: Mapping[str, Any]) -> Size3:
     if min(threads) < 1:
         raise CompileError(f"choosing a workgroup for {threads} threads: each number must be positive")
     limit = min(_A630_PREFERRED, a630_max_threads(launch))
-    shapes = (shape for shape in product(*(_divisors(count, limit) for count in threads)) if _volume(shape) <= limit)
+    sides = tuple(_divisors(count, limit) for count in threads)
+    shapes = ((x, y, z) for x, y, z in product(*sides) if x * y * z <= limit)
     return max(shapes, key=_merit)
 
 
@@ -47,14 +48,10 @@ def workgroups(threads: Size3, local_size: Size3) -> Size3:
 
 
 def _merit(shape: Size3) -> tuple[int, int, int, int]:
-    lanes = _volume(shape)
+    lanes = shape[0] * shape[1] * shape[2]
     waves = -(-lanes // _A630_WAVE)
     # The share of busy lanes in whole numbers: 128 lanes of 2 waves and 64 of 1 wave are equal.
     return (lanes * (_A630_PREFERRED // _A630_WAVE) // waves, lanes, shape[0], shape[1])
-
-
-def _volume(shape: Size3) -> int:
-    return shape[0] * shape[1] * shape[2]
 
 
 def _divisors(count: int, limit: int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import tinygrad
 from tinygrad.codegen import to_program, to_program_cache
 from tinygrad.device import Allocator, Device, Program
 from tinygrad.dtype import DType, dtypes
-from tinygrad.helpers import ansistrip
+from tinygrad.helpers import Context, ansistrip
 from tinygrad.nn import onnx as tinygrad_onnx
 from tinygrad.nn.onnx import OnnxRunner
 from tinygrad.tensor import Tensor
@@ -27,6 +27,13 @@ from autoclave.compiler.captured import Capture, CapturedBuffer, CapturedCall, C
 from autoclave.compiler.host_memory import HostMemory
 from autoclave.compiler.profiles import HardwareProfile
 from autoclave.errors import CompileError, SourceError, ToolchainError
+
+# On Python 3.11 tinygrad reads a float16 constant of an ONNX file by running a kernel, which here never runs.
+OLDEST_PYTHON = (3, 12)
+
+# tinygrad's own interpreter of kernels, in Python: for the few shapes that an ONNX file computes.
+_INTERPRETER = "PYTHON"
+_PLAIN_SETTINGS = {"IMAGE": 0, "FLOAT16": 0, "NOLOCALS": 0, "OPENPILOT_HACKS": 0, "TC": 0}
 
 _FLAG = re.compile(r"""(?:getenv|ContextVar|_DEV)\(\s*["']([A-Z0-9_]+)["']""")
 
@@ -57,7 +64,7 @@ def capture(
 
     Raises `SourceError` for what is wrong with the model and `CompileError` for what cannot be compiled.
     """
-    if sys.version_info < (3, 12):
+    if sys.version_info < OLDEST_PYTHON:
         raise ToolchainError(
             "tinygrad 0.14 needs Python 3.12 or newer to read float16 constants; on older ones models come out wrong"
         )
@@ -92,14 +99,16 @@ class _HostAllocator(Allocator):  # type: ignore[misc]
 
 
 class _NullProgram(Program):  # type: ignore[misc]
-    """A kernel that does not run. What it would have written is unknown; which of its arguments that is, it does not say."""
+    """A kernel that cannot run. Only reading a value while compiling would run one, and the value would be rubbish."""
 
     def __init__(self, dev: Any, obj: Any) -> None:
         self.name = obj.name
 
     def __call__(self, *bufs: HostMemory, **launch: Any) -> float:
-        bufs[0].forget()
-        return 0.0
+        raise CompileError(
+            f"compiling the model needs the result of the kernel {self.name}, and no kernel runs while compiling; "
+            "the ONNX file computes a shape or an index from data: export it with constant shapes"
+        )
 
 
 def _install_null_device() -> None:
@@ -112,6 +121,41 @@ def _install_null_device() -> None:
     ]
     device.allocator = _HostAllocator(device)
     device.runtime_t = _NullProgram
+    tinygrad_onnx._to_python_const = _host_constant
+
+
+def _host_constant(tensor: Tensor) -> Any:
+    """The value of a shape or an index, computed by tinygrad's interpreter if the ONNX file computes it.
+
+    Replaces `_to_python_const` of tinygrad's ONNX reader, which would run a kernel on the device.
+    """
+    stored = tensor.uop.device == DEVICE and tensor.uop.has_buffer_identity()
+    with Context(**_PLAIN_SETTINGS):
+        value = tensor if stored else _on_interpreter(tensor)
+        return value.data().tobytes() if value.dtype == dtypes.uint8 else value.tolist()
+
+
+def _on_interpreter(tensor: Tensor) -> Tensor:
+    replaced: dict[UOp, UOp] = {}
+    for uop in tensor.uop.toposort():
+        if uop.op is Ops.COPY and uop.arg == DEVICE:
+            replaced[uop] = uop.src[0]
+        elif uop.op is Ops.BUFFER and uop.device == DEVICE:
+            replaced[uop] = _interpreter_buffer(uop)
+    uop = tensor.uop.substitute(replaced)
+    return Tensor(uop).clone(_INTERPRETER) if uop.device is None else Tensor(uop)
+
+
+def _interpreter_buffer(buffer: UOp) -> UOp:
+    content = _known_content(buffer)
+    if content is None:
+        raise SourceError(
+            "the model uses the value of an input as a shape or an index, so its kernels would depend on the data: "
+            "export it with constant shapes"
+        )
+    copy = UOp.new_buffer(_INTERPRETER, buffer.max_numel(), buffer.dtype)
+    copy.buffer.allocate(memoryview(bytearray(content)))
+    return copy
 
 
 def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp]]:
@@ -306,7 +350,8 @@ def _known_content(buffer: UOp) -> memoryview | None:
     opaque = memory._buf
     if isinstance(opaque, HostMemory):
         return opaque.read() if opaque.is_known else None
-    return memory.as_memoryview(allow_zero_copy=True).cast("B")
+    content: memoryview = memory.as_memoryview(allow_zero_copy=True)
+    return content.cast("B")
 
 
 _DTYPE_NAMES = {

@@ -8,8 +8,7 @@ import llvmlite.binding as llvm
 from tinygrad.device import CompileError as TinygradCompileError
 from tinygrad.device import Compiler
 from tinygrad.helpers import Target
-from tinygrad.renderer import Renderer
-from tinygrad.renderer import llvmir
+from tinygrad.renderer import Renderer, llvmir
 from tinygrad.runtime.support import compiler_llvm
 
 LLVM_VERSION = (20, 1, 8)
