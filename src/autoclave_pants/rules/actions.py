@@ -13,6 +13,7 @@ from pants.engine.rules import Get, Rule, collect_rules, rule
 
 from autoclave_pants.engine import digest_of_files, merge, remove_prefix, run_process, targets_named
 from autoclave_pants.errors import BuildError, reason_in
+from autoclave_pants.rules.fetching import SYSTEM_PATH
 from autoclave_pants.rules.interpreters import CACHE_DIRECTORY, CACHE_NAME
 from autoclave_pants.rules.library import Launcher, LibraryClosure, LibraryClosureRequest
 from autoclave_pants.rules.toolchains import Component, ComponentRequest, Toolchain, ToolchainRequest
@@ -143,6 +144,7 @@ async def run_action(
         description=f"{request.stage} {request.target}",
         input_digest=await merge((launcher.digest, library.digest, declared, request.inputs)),
         immutable_input_digests=immutable_inputs(request.toolchain, sandbox),
+        env={"PATH": SYSTEM_PATH},
         append_only_caches={CACHE_NAME: CACHE_DIRECTORY} if host else {},
         output_directories=(OUTPUT,),
         cache_scope=request.cache_scope,

@@ -19,7 +19,7 @@ from autoclave_pants.errors import BuildError, reason_in
 from autoclave_pants.rules.interpreters import PantsInterpreter
 from autoclave_pants.subsystem import AutoclaveSubsystem
 
-SCRIPTS = "fetch"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 MIRRORS_VARIABLE = "AUTOCLAVE_MIRRORS"
 NETWORK_VARIABLES = (
     "HTTP_PROXY",
@@ -35,13 +35,6 @@ NETWORK_VARIABLES = (
 )
 INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_TRUSTED_HOST", "PIP_PROXY")
 HUB_VARIABLES = ("HF_TOKEN", "HF_ENDPOINT")
-
-
-@dataclass(frozen=True)
-class FetchScripts:
-    """The standalone scripts, below `fetch/`."""
-
-    digest: Digest
 
 
 @dataclass(frozen=True)
@@ -91,11 +84,10 @@ class FetchedFile:
     digest: Digest
 
 
-@rule
-async def fetch_scripts() -> FetchScripts:
-    directory = Path(autoclave_pants.fetch.__file__).parent
-    files = {f"{SCRIPTS}/{path.name}": path.read_bytes() for path in sorted(directory.glob("*.py"))}
-    return FetchScripts(await digest_of_files(files))
+async def script(name: str) -> Digest:
+    """One of the scripts; each stands alone, so that an edit of one re-runs its own actions only."""
+    path = Path(autoclave_pants.fetch.__file__).parent / name
+    return await digest_of_files({name: path.read_bytes()})
 
 
 @rule
@@ -105,13 +97,14 @@ async def mirrors(autoclave: AutoclaveSubsystem) -> Mirrors:
 
 
 @rule
-async def fetch(request: FetchRequest, scripts: FetchScripts, interpreter: PantsInterpreter) -> Fetched:
+async def fetch(request: FetchRequest, interpreter: PantsInterpreter) -> Fetched:
     variables = await environment(request.variables)
+    own = await script(request.script)
     process = Process(
-        argv=("/bin/sh", interpreter.path, "-I", f"{SCRIPTS}/{request.script}", *request.arguments),
+        argv=("/bin/sh", interpreter.path, "-I", request.script, *request.arguments),
         description=request.description,
-        input_digest=await merge((request.inputs, scripts.digest)),
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **variables},
+        input_digest=await merge((request.inputs, own)),
+        env={"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", **variables},
         append_only_caches=dict(interpreter.append_only_caches),
         output_directories=(request.output,),
     )
