@@ -44,6 +44,7 @@ def test_relative_import_is_followed():
         ("from . import near", "autoclave.one", True, ["autoclave.one", "autoclave.one.near"]),
         ("from autoclave.a import (\n    b,  # why, oh\n    c as d,\n)", "autoclave.x", False, ["autoclave.a", "autoclave.a.b", "autoclave.a.c"]),
         ("if x:\n    import autoclave.a as a, os  # here", "autoclave.x", False, ["autoclave.a", "os"]),
+        ("load('autoclave.late.module')", "autoclave.x", False, ["autoclave.late.module"]),
         ("from .. import errors", "autoclave.one.x", False, ["autoclave", "autoclave.errors"]),
     ],
 )

@@ -21,6 +21,7 @@ LAUNCHER = f"{PACKAGE}/sandbox/launch.sh"
 SOURCES = "src"
 IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
 FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]+)", re.MULTILINE)
+QUOTED_MODULE = re.compile(r"""["'](autoclave(?:\.\w+)+)["']""")
 COMMENT = re.compile(r"#[^\n]*")
 
 
@@ -55,9 +56,11 @@ class Launcher:
 def imported_modules(source: bytes, module: str, is_package: bool) -> Iterator[str]:
     """The names under `autoclave` that a module imports, anywhere in it; for `from m import n` both m and m.n.
 
-    Read line by line, not by `ast`: the library is written in a newer Python than the one that Pants runs on.
+    A module name in quotes counts too: that is how modules are named that are imported late. Read line by line, not by
+    `ast`, because the library is written in a newer Python than the one that Pants runs on.
     """
     text = source.decode(errors="replace")
+    yield from (match[1] for match in QUOTED_MODULE.finditer(text))
     for match in IMPORT.finditer(text):
         yield from (name.split()[0] for name in match[1].split(",") if name.strip())
     for match in FROM_IMPORT.finditer(text):
