@@ -178,7 +178,7 @@ async def upcast(request: UpcastRequest, references: References) -> UpcastSource
     result = await succeed(
         ActionRequest(
             module="autoclave.source.upcast",
-            request=request_json({"model": f"inputs/{MODEL}", "output": f"out/{MODEL}"}),
+            request=request_json({"model": f"inputs/{MODEL}", "output": f"out/{MODEL}", "report": "out/report.json"}),
             inputs=await add_prefix(request.source.digest, "inputs"),
             toolchain=references.toolchain,
             target=request.source.address,
