@@ -28,11 +28,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="wheels|debs")
     wheels = kinds.add_parser("wheels", help="wheels from the package index, by pip; dependencies are not followed")
     wheels.add_argument("requirements", nargs="+", metavar="NAME==VERSION", help="exact releases")
-    wheels.add_argument("--python", action="append", metavar="VERSION", help=f"CPython to lock for, repeatable (default: {', '.join(PYTHONS)})")
+    wheels.add_argument(
+        "--python",
+        action="append",
+        metavar="VERSION",
+        help=f"CPython to lock for, repeatable (default: {', '.join(PYTHONS)})",
+    )
     debs = kinds.add_parser("debs", help="Debian packages with all they depend on, by apt; signatures are verified")
     debs.add_argument("packages", nargs="+", metavar="PACKAGE", help="packages to lock")
-    debs.add_argument("--suite", required=True, help="Debian suite, for example trixie; its security and updates suites count too")
-    debs.add_argument("--exclude", action="append", default=[], metavar="PACKAGE", help="dependency to leave out, repeatable")
+    debs.add_argument(
+        "--suite", required=True, help="Debian suite, for example trixie; its security and updates suites count too"
+    )
+    debs.add_argument(
+        "--exclude", action="append", default=[], metavar="PACKAGE", help="dependency to leave out, repeatable"
+    )
     for kind in (wheels, debs):
         kind.add_argument("--output", required=True, type=Path, metavar="FILE", help="the lock")
 

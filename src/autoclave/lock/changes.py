@@ -17,4 +17,8 @@ def replace_lock(path: Path, text: str) -> str:
         file.write(text)
     os.chmod(scratch, path.stat().st_mode & 0o777 if path.exists() else 0o644)
     os.replace(scratch, path)
-    return "".join(difflib.unified_diff(before.splitlines(True), text.splitlines(True), f"{path.name} (before)", f"{path.name} (now)", n=0))
+    return "".join(
+        difflib.unified_diff(
+            before.splitlines(True), text.splitlines(True), f"{path.name} (before)", f"{path.name} (now)", n=0
+        )
+    )

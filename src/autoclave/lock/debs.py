@@ -59,20 +59,28 @@ def lock_debs(packages: Sequence[str], suite: str, exclude: Sequence[str] = ()) 
         if not PACKAGE.fullmatch(name):
             raise ToolchainError(f"cannot lock `{name}`: that is no name of a Debian package")
     if not SUITE.fullmatch(suite):
-        raise ToolchainError(f"cannot lock packages of `{suite}`: that is no name of a Debian suite; write for example trixie")
+        raise ToolchainError(
+            f"cannot lock packages of `{suite}`: that is no name of a Debian suite; write for example trixie"
+        )
     with tempfile.TemporaryDirectory() as folder:
         apt = PrivateApt(Path(folder), sources(suite, debian_archives(), _keyring()))
         apt.update(suite)
         closure = apt.closure(packages, suite)
         unneeded = sorted(set(exclude) - set(closure))
         if unneeded:
-            raise ToolchainError(f"locking packages of {suite}: nothing depends on {', '.join(unneeded)}; remove that --exclude")
+            raise ToolchainError(
+                f"locking packages of {suite}: nothing depends on {', '.join(unneeded)}; remove that --exclude"
+            )
         return apt.describe({name: version for name, version in closure.items() if name not in exclude})
 
 
 def render_deb_lock(debs: Iterable[LockedDeb], command: str) -> str:
     """The text of the lock. `command` is what writes it anew."""
-    head = ["# Debian packages by hash. Written by", f"#   {command}", "# package version architecture suite pool-path size sha256"]
+    head = [
+        "# Debian packages by hash. Written by",
+        f"#   {command}",
+        "# package version architecture suite pool-path size sha256",
+    ]
     return "\n".join([*head, *(deb.line() for deb in debs)]) + "\n"
 
 
@@ -93,7 +101,9 @@ def debian_archives() -> Archives:
         if words[0] in DEBIAN_SUITES:
             bases.setdefault("security" in words or words[-1:] == ["updates"] and "/" in match["suite"], match["base"])
     if False not in bases:
-        raise ToolchainError("locking Debian packages: this machine's apt sources name no Debian archive; run it on a Debian machine")
+        raise ToolchainError(
+            "locking Debian packages: this machine's apt sources name no Debian archive; run it on a Debian machine"
+        )
     return Archives(bases[False], bases.get(True))
 
 
@@ -103,7 +113,9 @@ def sources(suite: str, archives: Archives, keyring: Path) -> str:
     if archives.security:
         places.append((archives.security, f"{suite}-security"))
     rolling = suite in ("sid", "unstable")
-    return "".join(f"deb [signed-by={keyring}] {base} {name} main\n" for base, name in (places[:1] if rolling else places))
+    return "".join(
+        f"deb [signed-by={keyring}] {base} {name} main\n" for base, name in (places[:1] if rolling else places)
+    )
 
 
 def _keyring() -> Path:
@@ -141,7 +153,9 @@ class PrivateApt:
         suites = self._suites(versions)
         exact = [f"{name}={version}" for name, version in versions.items()]
         shown = self._run(["apt-cache", "show", "--no-all-versions", *exact], "read the packages' descriptions")
-        stanzas = [dict(re.findall(r"^(\S+): (.*)$", stanza, re.MULTILINE)) for stanza in shown.split("\n\n") if stanza.strip()]
+        stanzas = [
+            dict(re.findall(r"^(\S+): (.*)$", stanza, re.MULTILINE)) for stanza in shown.split("\n\n") if stanza.strip()
+        ]
         debs = {
             stanza["Package"]: LockedDeb(
                 stanza["Package"], stanza["Version"], stanza["Architecture"], suites[stanza["Package"]],
@@ -167,7 +181,9 @@ def _run(command: list[str], environment: dict[str, str], purpose: str) -> str:
     try:
         result = subprocess.run(command, env=environment, capture_output=True, text=True)
     except FileNotFoundError:
-        raise ToolchainError(f"locking Debian packages: {command[0]} is not on this machine; run it on a Debian machine") from None
+        raise ToolchainError(
+            f"locking Debian packages: {command[0]} is not on this machine; run it on a Debian machine"
+        ) from None
     if result.returncode != 0:
         raise ToolchainError(f"locking Debian packages: could not {purpose}:\n{result.stderr.strip()}")
     return result.stdout

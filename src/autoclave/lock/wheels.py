@@ -54,7 +54,9 @@ def lock_wheels(requirements: Sequence[str], pythons: Sequence[str]) -> tuple[Lo
     """
     for requirement in requirements:
         if not REQUIREMENT.fullmatch(requirement):
-            raise ToolchainError(f"cannot lock `{requirement}`: write one exact release, NAME==VERSION, for example numpy==2.5.5")
+            raise ToolchainError(
+                f"cannot lock `{requirement}`: write one exact release, NAME==VERSION, for example numpy==2.5.5"
+            )
     for python in pythons:
         if python not in PYTHONS:
             raise ToolchainError(f"cannot lock for Python {python}: the sandbox runs {' and '.join(PYTHONS)}")
@@ -68,7 +70,9 @@ def _lock_release(requirement: str, pythons: Iterable[str]) -> LockedRelease:
         with tempfile.TemporaryDirectory() as folder:
             wheel = _download(requirement, abi, Path(folder))
             known = found.get(wheel.sha256)
-            found[wheel.sha256] = wheel if known is None else LockedWheel(wheel.filename, wheel.size, wheel.sha256, (*known.abis, abi))
+            found[wheel.sha256] = (
+                wheel if known is None else LockedWheel(wheel.filename, wheel.size, wheel.sha256, (*known.abis, abi))
+            )
     return LockedRelease(requirement, tuple(found.values()))
 
 
@@ -92,7 +96,9 @@ def _download(requirement: str, abi: str, folder: Path) -> LockedWheel:
 
 def _explain(requirement: str, abi: str, log: str) -> str:
     if "No module named pip" in log:
-        return f"locking wheels needs pip, which {sys.executable} does not have; use an interpreter or a venv that has it"
+        return (
+            f"locking wheels needs pip, which {sys.executable} does not have; use an interpreter or a venv that has it"
+        )
     if "No matching distribution" in log:
         return (
             f"locking {requirement}: the package index has no wheel of it for CPython {abi} on x86-64 Linux (a source distribution "

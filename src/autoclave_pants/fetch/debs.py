@@ -25,16 +25,18 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable, Optional
 
 ARCHITECTURES = ("amd64", "all")
 FIELDS = "package version architecture suite pool-path size sha256"
 APT_HELPER = "/usr/lib/apt/apt-helper"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 INDEX = re.compile(r"'(?P<base>[^']+)/dists/(?P<suite>[^']+)/InRelease'")
-DEBIAN_SUITES = frozenset("bullseye bookworm trixie forky duke sid oldoldstable oldstable stable testing unstable".split())
+DEBIAN_SUITES = frozenset(
+    "bullseye bookworm trixie forky duke sid oldoldstable oldstable stable testing unstable".split()
+)
 """First words of suite names by which an archive in apt's configuration is known to be Debian's."""
 
 GONE = ("404", "File not found", "410")
@@ -92,24 +94,36 @@ def parse_lock(text: str, lock: str) -> tuple[Deb, ...]:
         if line:
             deb = _parse_line(line, f"{lock}:{number}")
             if deb.package in debs:
-                raise FetchError(f"{lock}:{number}: {deb} conflicts with {debs[deb.package]}: a lock names each package once.")
+                raise FetchError(
+                    f"{lock}:{number}: {deb} conflicts with {debs[deb.package]}: a lock names each package once."
+                )
             debs[deb.package] = deb
     if not debs:
-        raise FetchError(f"{lock}: names no package. Write it with `autoclave lock debs PACKAGE --suite SUITE --output {lock}`.")
+        raise FetchError(
+            f"{lock}: names no package. Write it with `autoclave lock debs PACKAGE --suite SUITE --output {lock}`."
+        )
     return tuple(debs.values())
 
 
 def _parse_line(line: str, where: str) -> Deb:
     words = line.split()
     if len(words) == 6 or (len(words) == 7 and not re.fullmatch("[0-9a-f]{64}", words[6])):
-        raise FetchError(f"{where}: {words[0]} needs a sha256 of 64 hexadecimal digits. Write the lock anew with `autoclave lock debs`.")
+        raise FetchError(
+            f"{where}: {words[0]} needs a sha256 of 64 hexadecimal digits. Write the lock anew with `autoclave lock debs`."
+        )
     if len(words) != 7 or not words[5].isdigit():
-        raise FetchError(f"{where}: expected `{FIELDS}`, found `{line}`. Write the lock anew with `autoclave lock debs`.")
+        raise FetchError(
+            f"{where}: expected `{FIELDS}`, found `{line}`. Write the lock anew with `autoclave lock debs`."
+        )
     package, version, architecture, suite, path, size, sha256 = words
     if architecture not in ARCHITECTURES:
-        raise FetchError(f"{where}: {package} is for {architecture}; the sandbox runs amd64. Write the lock anew with `autoclave lock debs`.")
+        raise FetchError(
+            f"{where}: {package} is for {architecture}; the sandbox runs amd64. Write the lock anew with `autoclave lock debs`."
+        )
     if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", package) or not path.startswith("pool/") or ".." in path.split("/"):
-        raise FetchError(f"{where}: `{path}` is no path of a package in an archive's pool. Write the lock anew with `autoclave lock debs`.")
+        raise FetchError(
+            f"{where}: `{path}` is no path of a package in an archive's pool. Write the lock anew with `autoclave lock debs`."
+        )
     return Deb(package, version, architecture, suite, path, int(size), sha256)
 
 
@@ -148,7 +162,9 @@ def _fetch_from_mirrors(request: Request, deb: Deb, scratch: Path, output: Path)
             continue
         found = sha256_of(target)
         if found != deb.sha256:
-            raise FetchError(f"mirror file {place}: its name says sha256 {deb.sha256}, its bytes have {found}. Remove it from the mirror.")
+            raise FetchError(
+                f"mirror file {place}: its name says sha256 {deb.sha256}, its bytes have {found}. Remove it from the mirror."
+            )
         os.replace(target, output / deb.filename)
         return True
     return False
@@ -218,13 +234,22 @@ def quoted(path: str) -> str:
 def archive_bases(component: str) -> tuple[tuple[str, str], ...]:
     """(suite, base address) of each Debian archive in apt's configuration. Raises `UnavailableError` if there is none."""
     try:
-        result = subprocess.run(["apt-get", "--print-uris", "update"], env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        result = subprocess.run(
+            ["apt-get", "--print-uris", "update"],
+            env=_environment(),
+            capture_output=True,
+            text=True,
+        )
     except FileNotFoundError:
-        raise UnavailableError(f"component {component}: this machine has no Debian package client (apt-get), and no mirror has the packages.") from None
+        raise UnavailableError(
+            f"component {component}: this machine has no Debian package client (apt-get), and no mirror has the packages."
+        ) from None
     found = [(match["suite"], match["base"]) for match in INDEX.finditer(result.stdout)]
     bases = tuple((suite, base) for suite, base in found if re.split("[-/]", suite)[0] in DEBIAN_SUITES)
     if not bases:
-        raise UnavailableError(f"component {component}: this machine's apt names no Debian archive, and no mirror has the packages.")
+        raise UnavailableError(
+            f"component {component}: this machine's apt names no Debian archive, and no mirror has the packages."
+        )
     return bases
 
 
@@ -241,12 +266,16 @@ def download(jobs: list[tuple[str, Path, str]]) -> str:
         return "\n".join(filter(None, (_download_plainly(address, target) for address, target, _ in jobs)))
     triples = [word for address, target, sha256 in jobs for word in (address, str(target), f"SHA256:{sha256}")]
     result = subprocess.run(
-        [helper, "-o", "APT::Sandbox::User=", "download-file", *triples], env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [helper, "-o", "APT::Sandbox::User=", "download-file", *triples],
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     return result.stdout
 
 
-def _download_plainly(address: str, target: Path) -> Optional[str]:
+def _download_plainly(address: str, target: Path) -> str | None:
     try:
         with urllib.request.urlopen(address, timeout=60) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
@@ -259,7 +288,7 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH") or PATH}
 
 
-def main(arguments: Optional[list[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, fetch, and print one line per package."""
     parser = argparse.ArgumentParser(description="Fetch the Debian packages of a lock, each checked by its sha256.")
     parser.add_argument("--component", required=True, help="name of the toolchain component, for messages")

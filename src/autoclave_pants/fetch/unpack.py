@@ -25,11 +25,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
-from typing import IO, Callable, Iterable, Iterator, Optional
+from typing import IO, Callable
 
 MAX_FILES = 100_000
 MAX_BYTES = 4 << 30
@@ -80,8 +82,8 @@ class Entry:
     path: str
     executable: bool = False
     size: int = 0
-    open: Optional[Callable[[], IO[bytes]]] = None
-    target: Optional[str] = None
+    open: Callable[[], IO[bytes]] | None = None
+    target: str | None = None
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Tree:
     component: str
     root: Path
     drops: tuple[str, ...] = ()
-    bytes: int = 0
+    written: int = 0
     _files: dict[str, str] = field(default_factory=dict)
     _folded: dict[str, str] = field(default_factory=dict)
     _links: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -127,8 +129,16 @@ class Tree:
 
     def _check_path(self, path: str, package: str) -> None:
         parts = path.split("/")
-        if not path or path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
-            raise self._error(package, f"the path `{path}` leads out of the tree or is not plain; the package is not to be trusted")
+        if (
+            not path
+            or path.startswith("/")
+            or "\\" in path
+            or "\0" in path
+            or any(part in ("", ".", "..") for part in parts)
+        ):
+            raise self._error(
+                package, f"the path `{path}` leads out of the tree or is not plain; the package is not to be trusted"
+            )
         folded = self._folded.setdefault(path.casefold(), path)
         if folded != path:
             raise self._error(package, f"the paths {folded} and {path} differ in case only")
@@ -139,9 +149,13 @@ class Tree:
     def _add_link(self, path: str, target: str, package: str) -> None:
         known = self._links.get(path)
         if path in self._files or (known and known[0] != target):
-            raise self._error(package, f"{path} is also in {self._files.get(path) or (known or ('', ''))[1]}, with other content")
+            raise self._error(
+                package, f"{path} is also in {self._files.get(path) or (known or ('', ''))[1]}, with other content"
+            )
         if target == ".." or target.startswith(("../", "/")):
-            raise self._error(package, f"the link {path} points out of the tree, to {target}; the package is not to be trusted")
+            raise self._error(
+                package, f"the link {path} points out of the tree, to {target}; the package is not to be trusted"
+            )
         self._links[path] = (target, package)
 
     def _add_file(self, entry: Entry, package: str) -> None:
@@ -170,9 +184,12 @@ class Tree:
         left = size
         for piece in iter(lambda: source.read(1 << 20), b""):
             left -= len(piece)
-            self.bytes += len(piece)
-            if left < 0 or self.bytes > MAX_BYTES:
-                raise self._error(package, f"{path} has more than the {size} bytes that it declares, or the tree more than {MAX_BYTES}")
+            self.written += len(piece)
+            if left < 0 or self.written > MAX_BYTES:
+                raise self._error(
+                    package,
+                    f"{path} has more than the {size} bytes that it declares, or the tree more than {MAX_BYTES}",
+                )
             target.write(piece)
         if left:
             raise self._error(package, f"{path} declares {size} bytes and has {size - left}; fetch it anew")
@@ -181,13 +198,17 @@ class Tree:
         same = scratch.read_bytes() == place.read_bytes()
         scratch.unlink()
         if not same:
-            raise self._error(package, f"{path} is also in {self._files[path]}, with other content. Lock only one of the two packages")
+            raise self._error(
+                package, f"{path} is also in {self._files[path]}, with other content. Lock only one of the two packages"
+            )
 
     def _error(self, package: str, text: str) -> UnpackError:
         return UnpackError(f"component {self.component}: {package}: {text}.")
 
 
-def unpack(component: str, kind: str, packages: Iterable[Path], output: Path, keep: str = "", drops: tuple[str, ...] = ()) -> None:
+def unpack(
+    component: str, kind: str, packages: Iterable[Path], output: Path, keep: str = "", drops: tuple[str, ...] = ()
+) -> None:
     """Unpack `packages` into the new directory `output`.
 
     `kind` is `wheel`, `deb` or `tar`; `keep` is the one folder of a tar archive that is kept; `drops` are path patterns (fnmatch) to leave
@@ -202,10 +223,14 @@ def unpack(component: str, kind: str, packages: Iterable[Path], output: Path, ke
         except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, UnpackError) as error:
             if isinstance(error, UnpackError) and str(error).startswith("component "):
                 raise
-            raise UnpackError(f"component {component}: {package.name}: cannot be read as a {kind}: {error}. Fetch it anew.") from error
+            raise UnpackError(
+                f"component {component}: {package.name}: cannot be read as a {kind}: {error}. Fetch it anew."
+            ) from error
     tree.finish("drop" if kind == "deb" else "refuse")
     if not any(output.iterdir()):
-        raise UnpackError(f"component {component}: nothing to unpack" + (f": no folder `{keep}` in the archive." if keep else "."))
+        raise UnpackError(
+            f"component {component}: nothing to unpack" + (f": no folder `{keep}` in the archive." if keep else ".")
+        )
 
 
 def read_wheel(path: Path, keep: str) -> Iterator[Entry]:
@@ -218,10 +243,10 @@ def read_wheel(path: Path, keep: str) -> Iterator[Entry]:
                 continue
             if stat.S_ISLNK(mode):
                 raise UnpackError(f"{info.filename} is a link, which wheels do not have")
-            yield Entry(place, bool(mode & 0o111), info.file_size, lambda info=info: archive.open(info))  # type: ignore[misc]
+            yield Entry(place, bool(mode & 0o111), info.file_size, partial(archive.open, info))
 
 
-def wheel_place(name: str) -> Optional[str]:
+def wheel_place(name: str) -> str | None:
     """Where a wheel's file goes in the tree, or None if it does not."""
     top, _, rest = name.partition("/")
     if top.endswith(".dist-info") and rest in INSTALLER_FILES:
@@ -282,7 +307,11 @@ def _deb_control(path: Path, file: IO[bytes], members: dict[str, tuple[int, int]
             source = archive.extractfile(member) if posixpath.normpath(member.name) == "control" else None
             if source:
                 lines = source.read().decode().splitlines()
-                return {key: value.strip() for key, mark, value in (line.partition(":") for line in lines) if mark and key[:1] not in " \t"}
+                return {
+                    key: value.strip()
+                    for key, mark, value in (line.partition(":") for line in lines)
+                    if mark and key[:1] not in " \t"
+                }
     raise UnpackError("has no control file")
 
 
@@ -297,7 +326,9 @@ def _open_tar(path: Path, name: str, data: IO[bytes], control: bool = False) -> 
 def _unzstd(path: Path, data: bytes, control: bool) -> bytes:
     if shutil.which("dpkg-deb"):
         return subprocess.run(
-            ["dpkg-deb", "--ctrl-tarfile" if control else "--fsys-tarfile", str(path)], check=True, stdout=subprocess.PIPE
+            ["dpkg-deb", "--ctrl-tarfile" if control else "--fsys-tarfile", str(path)],
+            check=True,
+            stdout=subprocess.PIPE,
         ).stdout
     try:
         zstandard = importlib.import_module("zstandard")
@@ -336,7 +367,7 @@ def _tar_entries(archive: tarfile.TarFile, place: Callable[[str], str]) -> Itera
         elif member.isreg() or member.islnk():
             # A hard link is a second copy: extractfile follows it.
             content = archive.getmember(member.linkname) if member.islnk() else member
-            yield Entry(place(name), bool(content.mode & 0o111), content.size, lambda content=content: _extract(archive, content))  # type: ignore[misc]
+            yield Entry(place(name), bool(content.mode & 0o111), content.size, partial(_extract, archive, content))
         else:
             raise UnpackError(f"{name} is neither a file, a folder nor a link")
 
@@ -398,9 +429,11 @@ def packages_in(places: Iterable[Path]) -> list[Path]:
     return found
 
 
-def main(arguments: Optional[list[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, unpack, and print the tree's identity, number of entries and bytes."""
-    parser = argparse.ArgumentParser(description="Unpack wheels, Debian packages or a source archive into one reproducible tree.")
+    parser = argparse.ArgumentParser(
+        description="Unpack wheels, Debian packages or a source archive into one reproducible tree."
+    )
     parser.add_argument("--component", required=True, help="name of the toolchain component, for messages")
     parser.add_argument("--kind", required=True, choices=sorted(READERS), help="what the packages are")
     parser.add_argument("--output", required=True, type=Path, help="directory that gets the tree")
@@ -410,7 +443,12 @@ def main(arguments: Optional[list[str]] = None) -> int:
     options = parser.parse_args(arguments)
     try:
         unpack(
-            options.component, options.kind, packages_in(options.packages), options.output, options.keep, tuple(options.drop)
+            options.component,
+            options.kind,
+            packages_in(options.packages),
+            options.output,
+            options.keep,
+            tuple(options.drop),
         )
     except UnpackError as error:
         print(f"error: {error}", file=sys.stderr)

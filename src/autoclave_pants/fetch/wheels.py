@@ -114,13 +114,16 @@ def parse_lock(text: str, lock: str) -> tuple[Pin, ...]:
             )
         pins[normalise(pin.name)] = pin
     if not pins:
-        raise FetchError(f"{lock}: names no wheel. Write it with `autoclave lock wheels NAME==VERSION --output {lock}`.")
+        raise FetchError(
+            f"{lock}: names no wheel. Write it with `autoclave lock wheels NAME==VERSION --output {lock}`."
+        )
     return tuple(pins.values())
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     lines: list[tuple[int, str]] = []
-    start, parts = 0, []
+    start = 0
+    parts: list[str] = []
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("#", 1)[0].strip()
         start = start if parts else number
@@ -155,7 +158,9 @@ def read_tags(path: Path, source: str) -> Tags:
         with zipfile.ZipFile(path) as archive:
             folders = {name.split("/")[0] for name in archive.namelist() if name.split("/")[0].endswith(".dist-info")}
             if len(folders) != 1:
-                raise FetchError(f"{source} has {len(folders)} .dist-info folders; a wheel has one. Lock another release.")
+                raise FetchError(
+                    f"{source} has {len(folders)} .dist-info folders; a wheel has one. Lock another release."
+                )
             folder = folders.pop()
             text = archive.read(f"{folder}/WHEEL").decode()
     except (zipfile.BadZipFile, KeyError, UnicodeDecodeError):
@@ -194,7 +199,9 @@ def take_from_mirrors(digest: str, mirrors: tuple[str, ...], target: Path) -> bo
         found = sha256_of(target)
         if found != digest:
             target.unlink()
-            raise FetchError(f"mirror file {place}: its name says sha256 {digest}, its bytes have {found}. Remove it from the mirror.")
+            raise FetchError(
+                f"mirror file {place}: its name says sha256 {digest}, its bytes have {found}. Remove it from the mirror."
+            )
         return True
     return False
 
@@ -293,7 +300,9 @@ def _fetch_from_index(request: Request, pins: list[Pin], scratch: Path, output: 
         tags = read_tags(wheel, f"component {request.component}: {wheel.name}")
         pin = by_name[normalise(tags.name)]
         if sha256_of(wheel) not in pin.hashes:
-            raise FetchError(f"component {request.component}: pip let {wheel.name} pass with a hash that is not in {request.lock}.")
+            raise FetchError(
+                f"component {request.component}: pip let {wheel.name} pass with a hash that is not in {request.lock}."
+            )
         _accept(request, pin, wheel, tags, output)
 
 
@@ -304,9 +313,17 @@ def _target_options(abi: str) -> list[str]:
 
 def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
     # A global configuration's `constraint =` breaks locked installs; the index comes by environment variables.
-    environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    environment = {
+        **os.environ,
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+    }
     return subprocess.run(
-        [sys.executable, "-I", "-m", "pip", *arguments], env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-I", "-m", "pip", *arguments],
+        env=environment,
+        text=True,
+        capture_output=True,
     )
 
 
@@ -326,7 +343,9 @@ def explain_pip(request: Request, pins: list[Pin], log: str) -> str:
     if unknown:
         return _explain_absence(request, _named(pins, unknown.group(1)))
     tail = "\n".join(line for line in log.splitlines() if line.strip())
-    return f"component {request.component}: pip could not download {', '.join(map(str, pins))}:\n" + "\n".join(tail.splitlines()[-PIP_TAIL:])
+    return f"component {request.component}: pip could not download {', '.join(map(str, pins))}:\n" + "\n".join(
+        tail.splitlines()[-PIP_TAIL:]
+    )
 
 
 def _named(pins: list[Pin], requirement: str) -> Pin:
@@ -360,7 +379,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch the wheels of a lock, each checked by its sha256.")
     parser.add_argument("--component", required=True, help="name of the toolchain component, for messages")
     parser.add_argument("--lock", required=True, type=Path, help="requirements file with exact versions and hashes")
-    parser.add_argument("--python-abi", required=True, choices=ABIS, help="ABI of the interpreter that will import the wheels")
+    parser.add_argument(
+        "--python-abi", required=True, choices=ABIS, help="ABI of the interpreter that will import the wheels"
+    )
     parser.add_argument("--output", required=True, type=Path, help="directory that gets the wheels")
     parser.add_argument("--mirror", action="append", default=[], help="directory or address with files named by sha256")
     options = parser.parse_args(arguments)
