@@ -6,7 +6,8 @@ The request, all paths relative to the working directory:
     check            its check file
     reference        optional: .npz file that autoclave.parity.reference made, for an artifact of one part
     reference_model  optional, instead of it: the fp32 ONNX that the artifact was built from
-    tolerance        optional: {"error", "change_share", "reason"}, see autoclave.parity.tolerance
+    tolerance, change_fraction, tolerance_reason
+                     optional: see autoclave.parity.tolerance
     pinned_outputs   optional: {output name: sha256 of its bytes}
     unused_inputs    optional: {input name: why the model ignores it}
     command          what a person types to repeat this check; printed if it fails
@@ -67,7 +68,7 @@ def _native_results(artifact: Artifact, part: Part, check: CheckFile, request: d
     if check.recorded_by.kind == "none":
         raise AutoclaveError(f"{request['check']}: it has no outputs, but the artifact is for the CPU; record it again")
     part_check = check.part(part.key)
-    tolerance = resolve_tolerance(part.target.device, request.get("tolerance"))
+    tolerance = resolve_tolerance(part.target.device, request)
     expectations = Expectations(request.get("pinned_outputs") or {}, request.get("unused_inputs") or {})
     outputs, results = replay_part(artifact, part_check, expectations)
     yield from results

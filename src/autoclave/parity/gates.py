@@ -107,10 +107,10 @@ def reference_gate(
     """The output is near `reference`; `varied_reference` is what the reference gives for the inputs of seed 43.
 
     Two results, "reference" and "change", by the definitions in `autoclave.parity.tolerance`. The second is measured
-    always, and a gate only if the tolerance has a `change_share`.
+    always, and a gate only if the tolerance has a `change_fraction`.
     """
     error = max_error(actual, reference)
-    share = change_share(actual, reference, varied_reference)
+    fraction = change_fraction(actual, reference, varied_reference)
     return [
         GateResult(
             REFERENCE,
@@ -121,7 +121,7 @@ def reference_gate(
             {"error": error, "allowed": tolerance.error},
             None if error <= tolerance.error else _beyond(actual, reference, tolerance.error),
         ),
-        _change_result(output, share, tolerance),
+        _change_result(output, fraction, tolerance),
     ]
 
 
@@ -130,8 +130,8 @@ def max_error(actual: Array, reference: Array) -> float:
     return float(_errors(actual, reference).max(initial=0.0))
 
 
-def change_share(actual: Array, reference: Array, varied_reference: Array) -> float:
-    """The largest |a - r| as a share of the largest |r43 - r|. 0 if both are 0, infinite if only the second is."""
+def change_fraction(actual: Array, reference: Array, varied_reference: Array) -> float:
+    """The largest |a - r| as a fraction of the largest |r43 - r|. 0 if both are 0, infinite if only the second is."""
     error = float(_distance(actual, reference).max(initial=0.0))
     change = float(_distance(varied_reference, reference).max(initial=0.0))
     if change == 0:
@@ -144,13 +144,13 @@ def tensor_sha256(tensor: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(tensor).tobytes()).hexdigest()
 
 
-def _change_result(output: str, share: float, tolerance: Tolerance) -> GateResult:
-    allowed = tolerance.change_share
-    figures = {"change_share": share}
-    message = f"error is {100 * share:.3g} % of the change that other inputs make"
+def _change_result(output: str, fraction: float, tolerance: Tolerance) -> GateResult:
+    allowed = tolerance.change_fraction
+    figures = {"change_fraction": fraction}
+    message = f"error is {100 * fraction:.3g} % of the change that other inputs make"
     if allowed is None:
         return GateResult(REFERENCE, "change", output, "passed", message + ", measured only", figures)
-    status: Status = "passed" if share <= allowed else "failed"
+    status: Status = "passed" if fraction <= allowed else "failed"
     message += f", allowed {100 * allowed:.3g} %{_because(tolerance)}"
     return GateResult(REFERENCE, "change", output, status, message, figures | {"allowed": allowed})
 

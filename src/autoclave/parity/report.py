@@ -55,9 +55,9 @@ def _part_lines(part: PartReport) -> list[str]:
     for result in part.results:
         rung = f"rung {result.rung} {RUNG_NAMES[result.rung]}"
         gate = "" if result.gate == RUNG_NAMES[result.rung] else f", {result.gate}"
-        lines.append(f"  {_WORDS[result.status]:7} {rung}{gate}: {result.subject}: {result.message}")
+        lines.append(f"{_WORDS[result.status]:7} {rung}{gate}: {result.subject}: {result.message}")
         if result.difference is not None:
-            lines += [f"            {line}" for line in _difference_lines(result.difference)]
+            lines += [f"          {line}" for line in _difference_lines(result.difference)]
     return lines
 
 
