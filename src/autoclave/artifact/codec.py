@@ -33,19 +33,27 @@ MAX_DEPTH = 32
 MAX_RANK = 16
 """Dimensions of a shape."""
 
-_COST = {b"{": 320, b"[": 128, b",": 72, b":": 72}
-"""Upper bounds of what CPython allocates for an object, a list, one more item and one more value, in bytes."""
+_COST = {b"{": 300, b"[": 100, b",": 56, b":": 40}
+"""At most what CPython allocates for an object, a list, one more item and one more value, in bytes."""
 
-_COST_PER_BYTE = 10
-_COST_ALLOWANCE = 10 << 20
+_COST_OF_TEXT = {1: 6, 2: 10, 4: 18}
+"""The same for a byte of the text: as it came, decoded, as a value, and spelled anew, by the width of its widest character."""
+
+_ALLOWANCE = 12 << 20
 
 
 def encode_header(header: Header) -> bytes:
     """The header's one spelling in bytes; `ArtifactError` if it holds what JSON cannot (NaN, a lone surrogate)."""
     try:
-        return canonical_json(_encode(header))
+        return canonical_json(header_as_json(header))
     except (ValueError, TypeError, RecursionError) as error:
         raise ArtifactError(f"the header cannot be written as JSON: {error}") from error
+
+
+def header_as_json(header: Header) -> dict[str, Any]:
+    """The header as lists, objects and scalars, fresh ones but for `metadata` and `launch`."""
+    value: dict[str, Any] = _encode(header)
+    return value
 
 
 def decode_header(data: bytes, file_size: int) -> Header:
@@ -63,18 +71,24 @@ def decode_header(data: bytes, file_size: int) -> Header:
     try:
         header: Header = _header(value)
     except _Malformed as error:
-        raise ArtifactError(f"header: {error.where}: {error.what}") from None
+        where = f"{error.where}: " if error.where else ""
+        raise ArtifactError(f"header: {where}{error.what}") from None
     return header
 
 
 def parse_cost(data: bytes) -> int:
-    """An upper bound of the memory, in bytes, that parsing `data` as JSON takes."""
-    return len(data) * _COST_PER_BYTE + sum(data.count(token) * cost for token, cost in _COST.items())
+    """At most how much memory, in bytes, parsing `data` as JSON takes; quick, and takes none itself."""
+    width = 1 if data.isascii() else 2 if max(data) < _FOUR_BYTE_CHARACTER else 4
+    return len(data) * _COST_OF_TEXT[width] + sum(data.count(token) * cost for token, cost in _COST.items())
+
+
+_FOUR_BYTE_CHARACTER = 0xF0
+"""The first byte of a character beyond U+FFFF in UTF-8, for which CPython spends four bytes on every character."""
 
 
 def parse_budget(file_size: int) -> int:
     """The largest `parse_cost` that a header of a file of `file_size` bytes may have."""
-    return 2 * file_size + _COST_ALLOWANCE
+    return 2 * file_size + _ALLOWANCE
 
 
 def _encode(value: Any) -> Any:
