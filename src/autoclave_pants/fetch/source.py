@@ -502,7 +502,7 @@ def _lfs_piece(web: Web, endpoint: str, pointer: LfsPointer) -> Piece:
             raise FetchError(f"the LFS server says {item['error'].get('code')}: {item['error'].get('message')}")
         action = item["actions"]["download"]
         headers = {str(name): str(value) for name, value in (action.get("header") or {}).items()}
-        return Piece(web.allowed(str(action["href"])), headers, pointer)
+        return Piece(web.allowed(str(action["href"]), coming_from=endpoint), headers, pointer)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         raise FetchError(f"the LFS server's answer makes no sense: {answer[:120]!r}") from None
 
@@ -604,7 +604,7 @@ class Web:
         parts = urlsplit(address)
         local = parts.hostname in LOCAL_HOSTS
         if parts.scheme == "file" and coming_from:
-            raise FetchError(f"{shown(coming_from)} redirects to a local file, which is refused")
+            raise FetchError(f"{shown(coming_from)} sends to a local file, which is refused")
         if parts.scheme == "https" or (parts.scheme == "file" and (local or not parts.netloc)):
             return address
         if parts.scheme == "http":
