@@ -25,6 +25,7 @@ from autoclave.artifact.model import Parameter
 from autoclave.compiler.adapters.tinygrad_0_14_onnx import DEVICE, MappedParser, unknown_buffer, unsupported_operators
 from autoclave.compiler.captured import Capture, CapturedBuffer, CapturedCall, CapturedKernel, CapturedTensor
 from autoclave.compiler.host_memory import HostMemory
+from autoclave.compiler.objects import LAUNCH_FIELDS
 from autoclave.compiler.profiles import HardwareProfile
 from autoclave.errors import CompileError, SourceError, ToolchainError
 
@@ -312,7 +313,7 @@ class _Recorder:
             from autoclave.compiler.renderers import ir3
 
             return ir3.split_blob(lib, signature)
-        return lib, {}
+        return lib, LAUNCH_FIELDS[self.profile.hardware](lib)
 
     def _tensor(self, name: str, tensor: Tensor) -> CapturedTensor:
         return CapturedTensor(
