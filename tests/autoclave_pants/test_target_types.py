@@ -1,0 +1,65 @@
+"""What BUILD files may say, and what they are told when they say something else."""
+
+import pytest
+from autoclave_pants.target_types import (
+    DimensionsField,
+    FilenameField,
+    HardwareField,
+    ModelSourceField,
+    ModelToolchainField,
+    Sha256Field,
+    ToolchainComponentsField,
+    targets,
+)
+from pants.engine.addresses import Address
+from pants.engine.target import InvalidFieldChoiceException, InvalidFieldException, InvalidFieldTypeException
+from pants.util.frozendict import FrozenDict
+
+HERE = Address("models", target_name="pop223")
+
+
+@pytest.mark.parametrize(
+    "field, value, expected",
+    [
+        (ModelSourceField, ":onnx", (":onnx",)),
+        (ModelSourceField, [":onnx"], (":onnx",)),
+        (ModelToolchainField, None, ("toolchains:tinygrad-0.14",)),
+        (ToolchainComponentsField, [":llvm", ":mesa"], (":llvm", ":mesa")),
+        (DimensionsField, {"N": 1}, FrozenDict({"N": 1})),
+        (DimensionsField, None, None),
+        (HardwareField, "qcom", "qcom"),
+        (Sha256Field, "0" * 64, "0" * 64),
+        (FilenameField, "driving_tinygrad.pkl", "driving_tinygrad.pkl"),
+    ],
+)
+def test_value_is_accepted(field, value, expected):
+    assert field(value, HERE).value == expected
+
+
+@pytest.mark.parametrize(
+    "field, value, error, words",
+    [
+        (ModelSourceField, [":a", ":b"], InvalidFieldException, ["source", "models:pop223", "one address", ":a, :b"]),
+        (HardwareField, "adreno", InvalidFieldChoiceException, ["hardware", "adreno", "qcom"]),
+        (Sha256Field, "ABC", InvalidFieldException, ["sha256", "ABC", "64 lower-case", "sha256sum"]),
+        (Sha256Field, "A" * 64, InvalidFieldException, ["64 lower-case"]),
+        (DimensionsField, {"N": 0}, InvalidFieldTypeException, ["dimensions", "positive"]),
+        (DimensionsField, {"N": True}, InvalidFieldTypeException, ["dimensions"]),
+        (DimensionsField, {1: 1}, InvalidFieldTypeException, ["dimensions"]),
+        (FilenameField, "../escape.pkl", InvalidFieldException, ["filename", "without a directory"]),
+        (FilenameField, "..", InvalidFieldException, ["filename"]),
+    ],
+)
+def test_value_is_refused_with_the_way_out(field, value, error, words):
+    with pytest.raises(error) as caught:
+        field(value, HERE)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_every_target_and_field_explains_itself():
+    for target in targets():
+        assert len(target.help if isinstance(target.help, str) else target.help()) > 80, target.alias
+        for field in target.core_fields:
+            text = field.help if isinstance(field.help, str) else field.help()
+            assert len(text) > 15, (target.alias, field.alias)

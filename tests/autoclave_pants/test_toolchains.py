@@ -1,0 +1,198 @@
+"""Toolchain targets on a real engine: real locks, real archives, real processes; the index is a mirror directory."""
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from textwrap import dedent
+
+import pytest
+from autoclave_pants import target_types
+from autoclave_pants.rules import fetching, interpreters, toolchains
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
+from pants.engine.addresses import UnparsedAddressInputs
+from pants.engine.fs import DigestContents
+from pants.engine.internals.scheduler import ExecutionError
+from pants.engine.rules import QueryRule
+from pants.testutil.rule_runner import RuleRunner
+
+TINYGRAD_FILES = {"tinygrad/__init__.py": b"version = 'the pinned one'\n", "tinygrad/nn/__init__.py": b""}
+COMMIT = "0123456789012345678901234567890123456789"
+PYTHON = 'host_python(name="python", versions=["3.13"])\n'
+
+
+def wheel(name, version, files, tag="py3-none-any"):
+    """The bytes of a wheel that holds `files`."""
+    buffer = io.BytesIO()
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path), content)
+        archive.writestr(zipfile.ZipInfo(f"{info}/METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(zipfile.ZipInfo(f"{info}/WHEEL"), f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
+        archive.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "")
+    return buffer.getvalue()
+
+
+def archive_of(files, top="tinygrad-abc"):
+    """The bytes of a source archive as code hosts make them: everything below one folder."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for path, content in {**files, "README.md": b"hello"}.items():
+            member = tarfile.TarInfo(f"{top}/{path}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+class Mirror:
+    """A directory of files named after their sha256."""
+
+    def __init__(self, path):
+        self.path = path
+        path.mkdir()
+
+    def add(self, content):
+        sha256 = hashlib.sha256(content).hexdigest()
+        (self.path / sha256).write_bytes(content)
+        return sha256
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    return Mirror(tmp_path / "mirror")
+
+
+@pytest.fixture
+def rule_runner(mirror, tmp_path):
+    runner = RuleRunner(
+        rules=[
+            *interpreters.rules(),
+            *fetching.rules(),
+            *toolchains.rules(),
+            QueryRule(Toolchain, (ToolchainRequest,)),
+        ],
+        target_types=target_types.targets(),
+    )
+    interpreter = tmp_path / "bin" / "python3.13"
+    interpreter.parent.mkdir()
+    interpreter.write_text("#!/bin/sh\necho cpython 3.13\n")
+    interpreter.chmod(0o755)
+    runner.set_options([f"--autoclave-mirrors={mirror.path}"], env={"PATH": str(interpreter.parent)})
+    return runner
+
+
+def resolve(runner, name="toolchain"):
+    addresses = UnparsedAddressInputs((f"//:{name}",), owning_address=None, description_of_origin="a test")
+    return runner.request(Toolchain, [ToolchainRequest(addresses)])
+
+
+def failure(runner):
+    with pytest.raises(ExecutionError) as caught:
+        resolve(runner)
+    return str(caught.value)
+
+
+def files_in(runner, component):
+    return {file.path: file.content for file in runner.request(DigestContents, [component.tree])}
+
+
+def toolchain_with(component):
+    return PYTHON + dedent(component) + '\ntoolchain(name="toolchain", python=":python", components=[":part"])\n'
+
+
+PART = """
+    wheel_lock(name="part", source="part.lock", component="numpy", provides="a part")
+    """
+
+
+def test_wheel_becomes_a_tree_without_installer_files(rule_runner, mirror):
+    sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
+    rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})
+    found = resolve(rule_runner)
+    (part,) = found.components
+    assert (part.name, part.provides, part.pins) == ("numpy", "a part", ("part==1.0",))
+    files = files_in(rule_runner, part)
+    assert files["part/__init__.py"] == b"x = 1\n"
+    assert not any(path.endswith("RECORD") for path in files)
+
+
+def test_identity_is_the_files_and_nothing_else(rule_runner, mirror):
+    sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
+    rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})
+    first = resolve(rule_runner)
+    rule_runner.write_files({"part.lock": f"# a comment\n\npart==1.0 \\\n    --hash=sha256:{sha256}\n"})
+    assert resolve(rule_runner).identity == first.identity
+    other = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 2\n"}))
+    rule_runner.write_files({"part.lock": f"part==1.0 --hash=sha256:{other}\n"})
+    assert resolve(rule_runner).identity != first.identity
+
+
+def commit_target(fields):
+    return PYTHON + dedent(
+        f"""
+        tinygrad_source(name="source", commit="{COMMIT}", adapter="0.14.0", {fields})
+        toolchain(name="toolchain", python=":python", tinygrad=":source")
+        """
+    )
+
+
+def test_vendored_tree_and_archive_of_one_commit_have_one_identity(rule_runner, mirror):
+    archive = archive_of(TINYGRAD_FILES)
+    sha256 = mirror.add(archive)
+    builds = {
+        "vendored": commit_target('path="vendored"'),
+        "archive": commit_target(f'archive="tinygrad.tar.gz", sha256="{sha256}"'),
+        "address": commit_target(f'url="https://unreachable.invalid/x.tar.gz", sha256="{sha256}", size={len(archive)}'),
+    }
+    rule_runner.write_files({f"vendored/{path}": content for path, content in TINYGRAD_FILES.items()})
+    rule_runner.write_files({"tinygrad.tar.gz": archive})
+    found = {}
+    for name, build in builds.items():
+        rule_runner.write_files({"BUILD": build})
+        found[name] = resolve(rule_runner)
+    assert files_in(rule_runner, found["archive"].components[0]) == TINYGRAD_FILES
+    assert found["vendored"].tinygrad == "0.14.0"
+    assert len({each.identity for each in found.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    "build, words",
+    [
+        (commit_target('archive="tinygrad.tar.gz", sha256="' + "0" * 64 + '"'), ["source", "tinygrad.tar.gz", "0" * 64, "sha256"]),
+        (commit_target(""), ["source", "`path`", "`sha256`", "`archive`"]),
+        (commit_target('path="missing"'), ["path", "missing"]),
+        (commit_target('release="0.14.0"'), ["either `release`", "`commit`"]),
+        (commit_target('path="vendored"').replace('adapter="0.14.0", ', ""), ["`adapter`", "0.14.0"]),
+        (toolchain_with('tinygrad_source(name="part", release="0.14.0")'), ["`release` needs `source`"]),
+        (toolchain_with('host_python(name="part")'), ["host_python", "not a component"]),
+        (PYTHON + 'toolchain(name="toolchain", python=":nothing")', ["nothing"]),
+        ('toolchain(name="toolchain", python=":p")\nhost_python(name="p", versions=["3.99"])', ["no CPython 3.99"]),
+        ('onnx_file(name="toolchain", url="x")', ["onnx_file, not a toolchain"]),
+    ],
+)
+def test_mistake_in_a_build_file_is_named(rule_runner, build, words):
+    rule_runner.write_files({"BUILD": build, "tinygrad.tar.gz": archive_of(TINYGRAD_FILES), "vendored/tinygrad/a.py": ""})
+    message = failure(rule_runner)
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize(
+    "lock, words",
+    [
+        ("part==1.0\n", ["numpy", "part.lock", "hash"]),
+        ("part==1.0 --hash=sha256:{sdist}\n", ["numpy", "part"]),
+        ("part==1.0 --hash=sha256:{windows}\n", ["numpy", "part", "win_amd64"]),
+        ("part>=1.0 --hash=sha256:{sdist}\n", ["part.lock"]),
+    ],
+)
+def test_mistake_in_a_lock_names_component_and_file(rule_runner, mirror, lock, words):
+    hashes = {
+        "sdist": mirror.add(archive_of({"setup.py": b""}, top="part-1.0")),
+        "windows": mirror.add(wheel("part", "1.0", {"part.py": b""}, tag="cp39-cp39-win_amd64")),
+    }
+    rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": lock.format(**hashes)})
+    message = failure(rule_runner)
+    for word in words:
+        assert word in message
