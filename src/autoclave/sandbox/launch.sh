@@ -117,7 +117,8 @@ run_in_bubblewrap() {
     for variable in $(environment "$root" /toolchain "$search_path"); do
         set -- --setenv "${variable%%=*}" "${variable#*=}" "$@"
     done
-    set -- --remount-ro / --chdir "$root" "$@"
+    # Read-only /proc: to the kernel, root without capabilities is still the owner of its settings below /proc/sys.
+    set -- --remount-ro /proc --remount-ro / --chdir "$root" "$@"
     for component in $components; do
         set -- --ro-bind "${component#*=}" "/toolchain/${component%%=*}" "$@"
     done
@@ -200,7 +201,7 @@ host_libraries() {
         done
     done
     set -f
-    LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$wanted "$python" 2>/dev/null | {
+    LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$wanted LD_LIBRARY_PATH=$prefix/$library_folder "$python" 2>/dev/null | {
         libraries='' folder=''
         while read -r name arrow place rest; do
             case "$name $arrow $place" in
@@ -259,9 +260,11 @@ refuse_sandbox() {
     fail "cannot be set up here: $reason. Or build without isolation: \`[autoclave].sandbox = \"none\"\` in pants.toml"
 }
 
+# The first digit of a kernel setting: such files end after one read, and some shells read single characters.
 setting() {
-    { read -r value <"${AUTOCLAVE_SYSCTL:-/proc/sys}/$1"; } 2>/dev/null || value=''
-    printf %s "$value"
+    value=''
+    [ ! -r "/proc/sys/$1" ] || read -r value <"/proc/sys/$1" || :
+    printf %.1s "$value"
 }
 
 fail() {
