@@ -23,6 +23,8 @@ PAST = 24
 CONTEXT = PAST + 1
 FEATURE_WIDTH = 512
 DESIRE_WIDTH = 8
+DESIRE_WEIGHT = 8.0
+"""Makes a rare pulse count as much as the 512 feature values beside it."""
 
 VISION_HEADS = {
     "lane_lines": 528,
@@ -79,7 +81,7 @@ class Scale:
 
 
 SCALES = {
-    "S": Scale(8, (8, 16, 24, 32), (1, 1, 1, 1), 2, 8, 48, 32, 48, 1, 4, 96, False),
+    "S": Scale(8, (8, 16, 24, 32), (0, 1, 0, 1), 2, 8, 48, 32, 48, 1, 4, 96, False),
     "M": Scale(4, (24, 48, 96, 160), (1, 2, 3, 3), 3, 16, 192, 128, 160, 1, 4, 384, True),
     "L": Scale(2, (64, 128, 256, 512), (3, 6, 10, 4), 3, 32, 768, 512, 512, 3, 8, 2048, True),
     "XL": Scale(2, (128, 256, 512, 1024), (3, 6, 10, 4), 3, 64, 2048, 1024, 2048, 6, 16, 8192, True),
@@ -221,10 +223,10 @@ def _policy(graph: GraphBuilder, shape: Scale, feature: str) -> str:
     width = shape.policy
     current = graph.op("Unsqueeze", feature, graph.ints(1))
     history = graph.op("Concat", "features_buffer", current, axis=1)
+    desire = graph.op("Mul", "desire_pulse", graph.scalar(DESIRE_WEIGHT))
     with graph.scope("embed"):
-        x = graph.linear(history, (FEATURE_WIDTH, width), rows=CONTEXT)
-        with graph.scope("desire"):
-            x = graph.op("Add", x, graph.linear("desire_pulse", (DESIRE_WIDTH, width), rows=CONTEXT, gain=2.0))
+        tokens = graph.op("Concat", history, desire, axis=2)
+        x = graph.linear(tokens, (FEATURE_WIDTH + DESIRE_WIDTH, width), rows=CONTEXT)
         x = graph.op("Add", x, graph.weight("position", (1, CONTEXT, width), 0.2))
     for layer in range(shape.layers):
         with graph.scope(f"layer{layer}"):
