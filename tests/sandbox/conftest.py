@@ -69,12 +69,9 @@ def deb_python(place: Path) -> Path:
     if "AUTOCLAVE_TEST_TREES" in os.environ:
         return Path(os.environ["AUTOCLAVE_TEST_TREES"], "python")
     debs = place / "debs"
-    result = subprocess.run(
-        [sys.executable, FETCH / "debs.py", "--component", "python"]
-        + ["--lock", LOCKS / "python-3.13.lock", "--output", debs],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command: list[str | Path] = [sys.executable, FETCH / "debs.py", "--component", "python"]
+    command += ["--lock", LOCKS / "python-3.13.lock", "--output", debs]
+    result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     if result.returncode == UNAVAILABLE:
         pytest.skip(result.stderr)
     assert result.returncode == 0, result.stderr

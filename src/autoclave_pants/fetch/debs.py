@@ -240,7 +240,7 @@ def archive_bases(component: str) -> tuple[tuple[str, str], ...]:
             capture_output=True,
             text=True,
         )
-    except FileNotFoundError:
+    except OSError:
         raise UnavailableError(
             f"component {component}: this machine has no Debian package client (apt-get), and no mirror has the packages."
         ) from None

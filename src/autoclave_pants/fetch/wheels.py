@@ -362,6 +362,9 @@ def _explain_absence(request: Request, pin: Pin) -> str:
             f"{start} has no wheel for CPython {request.abi} on x86-64 Linux, only a source distribution. Autoclave runs no build "
             "scripts: lock a release that has a wheel, or put a wheel into a mirror and its hash into the lock."
         )
+    others = [abi for abi in ABIS if abi != request.abi and pin.version in _versions(pin, *_target_options(abi))]
+    if others:
+        return f"{start} has wheels for {', '.join(others)}, but none for CPython {request.abi}. Lock a release that has one."
     if wheels or sources:
         known = ", ".join((wheels or sources)[:8])
         return f"{start} is not on the package index for CPython {request.abi} on x86-64 Linux; it has {known}. Lock one of these, or give a mirror."
