@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from pants.engine.rules import Rule
 from pants.engine.unions import UnionRule

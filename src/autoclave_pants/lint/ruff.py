@@ -6,8 +6,9 @@ Pants 2.17 has a ruff backend, but calls `ruff FILE`, which today's ruff rejects
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Iterable
+from typing import Any
 
 from pants.backend.python.lint.ruff.subsystem import Ruff, RuffFieldSet
 from pants.backend.python.util_rules import pex
@@ -29,7 +30,7 @@ from pants.util.strutil import pluralize
 
 class RuffLintRequest(LintTargetsRequest):
     field_set_type = RuffFieldSet
-    tool_subsystem = Ruff
+    tool_subsystem = Ruff  # type: ignore[assignment]
     partitioner_type = PartitionerType.DEFAULT_SINGLE_PARTITION
 
     @classproperty
@@ -39,7 +40,7 @@ class RuffLintRequest(LintTargetsRequest):
 
 class RuffFixRequest(FixTargetsRequest):
     field_set_type = RuffFieldSet
-    tool_subsystem = Ruff
+    tool_subsystem = Ruff  # type: ignore[assignment]
     partitioner_type = PartitionerType.DEFAULT_SINGLE_PARTITION
 
     @classproperty
@@ -53,7 +54,7 @@ class RuffFixRequest(FixTargetsRequest):
 
 class RuffFormatRequest(FmtTargetsRequest):
     field_set_type = RuffFieldSet
-    tool_subsystem = Ruff
+    tool_subsystem = Ruff  # type: ignore[assignment]
     partitioner_type = PartitionerType.DEFAULT_SINGLE_PARTITION
 
     @classproperty
@@ -123,5 +124,5 @@ def rules() -> Iterable[Rule | UnionRule]:
         *RuffLintRequest.rules(),
         *RuffFixRequest.rules(),
         *RuffFormatRequest.rules(),
-        *pex.rules(),
+        *pex.rules(),  # type: ignore[no-untyped-call]
     )

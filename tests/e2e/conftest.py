@@ -1,0 +1,70 @@
+"""A copy of the checkout for each end-to-end test, and a way to run its ./pants."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CONTENTS = (
+    ".pants.bootstrap",
+    "3rdparty",
+    "BUILD",
+    "models",
+    "pants",
+    "pants.ci.toml",
+    "pants.toml",
+    "pyproject.toml",
+    "src",
+    "tinygrad_repo",
+    "toolchains",
+)
+IGNORED = shutil.ignore_patterns("__pycache__", ".pants.d", "dist", ".git")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A checkout of its own, with a store of its own, so that what ran can be counted."""
+
+    root: Path
+    store: Path
+
+    def pants(self, *args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Run ./pants without a daemon, as CI does; the caller judges the exit code."""
+        return subprocess.run(
+            ["./pants", "--pants-config-files=pants.ci.toml", f"--local-store-dir={self.store}", *args],
+            cwd=self.root,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_at_a_time() -> Iterator[None]:
+    """End-to-end tests use all processors themselves; two at once only slow each other down."""
+    with (Path(tempfile.gettempdir()) / f"autoclave-e2e-{os.getuid()}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A fresh copy of the checkout."""
+    root = tmp_path / "checkout"
+    root.mkdir()
+    for name in CONTENTS:
+        source = CHECKOUT / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=IGNORED)
+        elif source.exists():
+            shutil.copy2(source, root / name)
+    return Workspace(root, tmp_path / "store")
