@@ -146,6 +146,11 @@ def _normalised_image(graph: GraphBuilder, name: str) -> str:
     return graph.op("Div", graph.op("Sub", pixels, graph.scalar(128.0)), graph.scalar(64.0))
 
 
+def _half(graph: GraphBuilder, name: str) -> str:
+    """An input, which the runtime gives in fp32, in the precision that the model computes in."""
+    return graph.op("Cast", name, to=TensorProto.FLOAT16)
+
+
 def _stem(graph: GraphBuilder, shape: Scale, x: str) -> tuple[str, tuple[int, int]]:
     height, width = IMAGE_SIZE
     with graph.scope("stem0"):
@@ -222,8 +227,8 @@ def _policy(graph: GraphBuilder, shape: Scale, feature: str) -> str:
     """Past features, current feature, desire, traffic convention and delays to one state, (1, policy)."""
     width = shape.policy
     current = graph.op("Unsqueeze", feature, graph.ints(1))
-    history = graph.op("Concat", "features_buffer", current, axis=1)
-    desire = graph.op("Mul", "desire_pulse", graph.scalar(DESIRE_WEIGHT))
+    history = graph.op("Concat", _half(graph, "features_buffer"), current, axis=1)
+    desire = graph.op("Mul", _half(graph, "desire_pulse"), graph.scalar(DESIRE_WEIGHT))
     with graph.scope("embed"):
         tokens = graph.op("Concat", history, desire, axis=2)
         x = graph.linear(tokens, (FEATURE_WIDTH + DESIRE_WIDTH, width), rows=CONTEXT)
@@ -258,7 +263,7 @@ def _summary(graph: GraphBuilder, x: str, shape: Scale) -> str:
     kept = graph.op("Mul", graph.op("Sub", graph.scalar(1.0), gate), candidate)
     state = graph.op("Add", graph.op("Mul", gate, mean), kept)
     with graph.scope("conditions"):
-        conditions = graph.op("Concat", "traffic_convention", "action_t", axis=1)
+        conditions = _half(graph, graph.op("Concat", "traffic_convention", "action_t", axis=1))
         state = graph.op("Add", state, graph.gemm(conditions, (4, width)))
     with graph.scope("norm"):
         return graph.layer_norm(state, width)
@@ -295,10 +300,10 @@ def _model(graph: GraphBuilder, scale: str, seed: int) -> ModelProto:
         for name, dtype, dims in (
             ("img", TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
             ("big_img", TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
-            ("features_buffer", TensorProto.FLOAT16, (1, PAST, FEATURE_WIDTH)),
-            ("desire_pulse", TensorProto.FLOAT16, (1, CONTEXT, DESIRE_WIDTH)),
-            ("traffic_convention", TensorProto.FLOAT16, (1, 2)),
-            ("action_t", TensorProto.FLOAT16, (1, 2)),
+            ("features_buffer", TensorProto.FLOAT, (1, PAST, FEATURE_WIDTH)),
+            ("desire_pulse", TensorProto.FLOAT, (1, CONTEXT, DESIRE_WIDTH)),
+            ("traffic_convention", TensorProto.FLOAT, (1, 2)),
+            ("action_t", TensorProto.FLOAT, (1, 2)),
         )
     ]
     outputs = [helper.make_tensor_value_info("outputs", TensorProto.FLOAT, (1, OUTPUT_WIDTH))]
