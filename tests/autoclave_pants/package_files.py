@@ -64,7 +64,7 @@ def tar(
 ) -> bytes:
     """A tar archive of `files`, and of `links`: (type, path, target)."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode=f"w:{compression}") as archive:
+    with tarfile.open(fileobj=buffer, mode=f"w:{compression}") as archive:  # type: ignore[call-overload]
         for path, data in files.items():
             info = tarfile.TarInfo(path)
             info.size = len(data)
