@@ -28,14 +28,19 @@ class Compiled:
         return hashlib.sha256(self.artifact.read_bytes()).hexdigest()
 
 
+def action_environment() -> dict[str, str]:
+    """The environment of the action's process: where its modules are, and a PATH that leads nowhere."""
+    library = [str(Path(autoclave.__file__).parents[1]), *(path for path in sys.path if path)]
+    return {"PYTHONPATH": os.pathsep.join(library), "PATH": "/nonexistent"}
+
+
 def run_compiler(directory: Path, request: object, environment: Mapping[str, str] | None = None) -> Compiled:
     """Write `request` into `directory` and run the action there with nothing in its environment but `environment`."""
     (directory / "request.json").write_text(json.dumps(request))
-    library = [str(Path(autoclave.__file__).parents[1]), *(path for path in sys.path if path)]
     done = subprocess.run(
         [sys.executable, "-m", "autoclave.compiler", "request.json"],
         cwd=directory,
-        env={"PYTHONPATH": os.pathsep.join(library), "PATH": "/nonexistent", **(environment or {})},
+        env={**action_environment(), **(environment or {})},
         capture_output=True,
         text=True,
     )
