@@ -159,6 +159,7 @@ FIELD_ATTACKS: dict[str, tuple[Callable[[Any], None], str]] = {
     "grid of zero": (put([0, 1, 1], *CALL, "global_size"), "global_size[0]: expected an integer from 1"),
     "shape of 17 dimensions": (put([1] * 17, *RUN, "outputs", 0, "shape"), "shape: expected a list of at most 16"),
     "launch is a list": (put([], *KERNEL, "launch"), "launch: expected an object"),
+    "fraction in metadata": (put({"x": 0.5}, "metadata"), "metadata: expected no fractions"),
     "huge integer in launch": (put({"x": [1 << 60]}, *KERNEL, "launch"), "launch: expected an integer of at most 53"),
     # sections
     "code in the preamble": (put([0, 24], *KERNEL, "lib"), "offset 0 lies in the preamble"),

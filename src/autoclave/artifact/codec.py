@@ -240,6 +240,8 @@ def _free(value: Any) -> dict[str, Any]:
 
 
 def _check_free(value: Any, depth: int) -> None:
+    if isinstance(value, float):
+        raise _Malformed(f"expected no fractions (languages spell them differently), found {_shown(value)}")
     if type(value) is int and abs(value) > layout.MAX_INTEGER:
         raise _Malformed(f"expected an integer of at most 53 bits, found {_shown(value)}")
     if not isinstance(value, dict | list):
