@@ -11,7 +11,6 @@ from autoclave.artifact.field_diff import FieldChange, diff_fields
 from autoclave.artifact.model import Header, Part
 from autoclave.artifact.reader import Artifact, key_text
 from autoclave.artifact.summary import weight_name
-from autoclave.artifact.validate import sections
 from autoclave.artifact.weight_diff import WeightChange, count_weights, diff_weights
 
 
@@ -28,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """A kernel by its name ("E_4", "E_4 (2)"), its numbers in the two artifacts (None: missing there), and how it differs."""
+    """A kernel by its name ("E_4", "E_4 (2)"), its numbers in the two artifacts (None: not there), and how it differs."""
 
     name: str
     left: int | None
@@ -39,7 +38,7 @@ class KernelChange:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactDiff:
-    """All differences. `moved` counts sections that are at another place in the file; nothing else may be at fault then."""
+    """All differences. `moved` counts kernels and weights that are at another place in the file."""
 
     left: Side
     right: Side
@@ -150,6 +149,16 @@ def _kernel_fields(header: Header) -> list[dict[str, Any]]:
 
 
 def _moved_sections(left: Header, right: Header) -> int:
-    left_places = {where: span.offset for where, span in sections(left)}
-    right_places = {where: span.offset for where, span in sections(right)}
-    return sum(offset != right_places.get(where, offset) for where, offset in left_places.items())
+    left_places, right_places = _places(left), _places(right)
+    return sum(offset != right_places.get(name, offset) for name, offset in left_places.items())
+
+
+def _places(header: Header) -> dict[tuple[str, str], int]:
+    """Where each kernel and each weight is in the file."""
+    kernels = zip(_labels(header), header.kernels, strict=True)
+    return {("kernel", label): kernel.lib.offset for label, kernel in kernels} | {
+        (f"part {key_text(part.key)}", weight_name(part, number)): buffer.data.offset
+        for part in header.parts
+        for number, buffer in enumerate(part.buffers)
+        if buffer.data is not None
+    }

@@ -1,0 +1,158 @@
+"""Kernels as instructions: what the decoders say, and what happens to code that is none."""
+
+import random
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from artifact.kernel_code import A630_LOOP, CHESTNUT, CPU, QCOM, gfx1200_object, write_kernels, x86_object
+
+from autoclave.artifact.disassembly.disassemble import architecture, disassemble
+from autoclave.artifact.disassembly.instruction import Instruction
+from autoclave.artifact.model import Target
+from autoclave.artifact.reader import open_artifact
+from autoclave.errors import ArtifactError, ToolchainError
+
+
+def decoded(tmp_path: Path, target: Target, code: bytes, name: str = "kernel") -> tuple[Instruction, ...]:
+    write_kernels(tmp_path / "artifact.pkl", target, [(name, code)])
+    with open_artifact(tmp_path / "artifact.pkl") as artifact:
+        return disassemble(artifact, 0)
+
+
+def test_a630_code_is_shown_as_mesa_shows_it(tmp_path: Path) -> None:
+    instructions = decoded(tmp_path, QCOM, A630_LOOP)
+    assert [instruction.text for instruction in instructions] == [
+        "(rpt2)mov.f32f32 r0.w, (r)c2.x",
+        "add.u r3.z, r3.z, r3.w",
+        "madsh.m16 r4.x, c4.x, r2.y, r4.x",
+        "jump #l1",
+        "end",
+    ]
+    assert [instruction.label for instruction in instructions] == [None, "l1", None, None, None]
+    assert b"".join(instruction.code for instruction in instructions) == A630_LOOP
+
+
+def test_a630_word_that_is_no_instruction_is_shown_as_such(tmp_path: Path) -> None:
+    *_, last = decoded(tmp_path, QCOM, A630_LOOP + struct.pack("<Q", (1 << 64) - 1))
+    assert last.offset == len(A630_LOOP)
+    assert last.text == "no match: ffffffffffffffff"
+
+
+def test_a630_noise_is_decoded_one_instruction_per_eight_bytes(tmp_path: Path) -> None:
+    noise = random.Random(630).randbytes(8 * 500)
+    instructions = decoded(tmp_path, QCOM, noise)
+    assert [instruction.offset for instruction in instructions] == list(range(0, len(noise), 8))
+    assert all(instruction.text for instruction in instructions)
+
+
+def test_a630_code_of_odd_size_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="kernel 'kernel': a630 code of 41 bytes is not whole instructions of 8"):
+        decoded(tmp_path, QCOM, A630_LOOP + b"x")
+
+
+def test_gfx1200_code_object_is_decoded_up_to_its_function_s_end(tmp_path: Path) -> None:
+    instructions = decoded(tmp_path, CHESTNUT, gfx1200_object("exp"), "exp")
+    texts = [instruction.text for instruction in instructions]
+    assert "v_exp_f16_e32 v1, v1" in texts
+    assert "v_and_b32_e32 v0, 0x3ff, v0" in texts
+    assert "global_load_u16 v1, v[0:1], s[2:3]" in texts
+    assert texts[0].startswith("s_load_b128 s[0:3], s[4:5]")
+    assert texts[-1] == "s_endpgm"
+    assert [instruction.offset for instruction in instructions[1:]] == [
+        instruction.offset + len(instruction.code) for instruction in instructions[:-1]
+    ]
+
+
+def test_gfx1200_word_that_is_no_instruction_is_shown_as_data(tmp_path: Path) -> None:
+    code = gfx1200_object("exp")
+    endpgm = struct.pack("<I", 0xBFB00000)
+    instructions = decoded(tmp_path, CHESTNUT, code.replace(endpgm, b"\xff" * 4, 1), "exp")
+    assert instructions[-1].text == ".long 0xffffffff"
+
+
+def test_gfx1200_noise_is_decoded_to_its_last_byte(tmp_path: Path) -> None:
+    code = bytearray(gfx1200_object("exp"))
+    section = code.find(struct.pack("<I", 0xBF870001))
+    code[section - 16 : section + 48] = random.Random(1200).randbytes(64)
+    assert sum(len(instruction.code) for instruction in decoded(tmp_path, CHESTNUT, bytes(code), "exp")) == 64
+
+
+def test_x86_object_is_decoded_by_function(tmp_path: Path) -> None:
+    pytest.importorskip("capstone", reason="the decoder of x86-64 is an optional package")
+    texts = [instruction.text for instruction in decoded(tmp_path, CPU, x86_object("add"), "add")]
+    assert texts == ["lea eax, [rdi + rsi]", "ret"]
+
+
+@pytest.mark.parametrize("target", [CHESTNUT, CPU], ids=["gfx1200", "x86-64"])
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (b"no object", "not a 64-bit little-endian ELF file"),
+        (b"\x7fELF\x02\x01" + b"\xff" * 100, "section table is malformed"),
+        (b"\x7fELF\x02\x01" + bytes(100), "section table is malformed"),
+    ],
+    ids=["not ELF", "everything huge", "no sections"],
+)
+def test_malformed_object_is_refused(tmp_path: Path, target: Target, code: bytes, message: str) -> None:
+    if target is CPU:
+        pytest.importorskip("capstone", reason="the decoder of x86-64 is an optional package")
+    with pytest.raises(ArtifactError, match=message):
+        decoded(tmp_path, target, code)
+
+
+def test_mutated_objects_are_decoded_or_refused(tmp_path: Path) -> None:
+    from autoclave.artifact.disassembly.elf import function_code
+
+    chance = random.Random(64)
+    valid = gfx1200_object("exp")
+    for _ in range(2000):
+        code = bytearray(valid)
+        for _ in range(chance.randint(1, 6)):
+            code[chance.choice((chance.randrange(64), chance.randrange(len(code))))] = chance.choice(
+                (0, 1, 127, 128, 255)
+            )
+        try:
+            assert len(function_code(bytes(code), "exp")) <= len(code)
+        except ArtifactError:
+            pass
+
+
+@pytest.mark.parametrize(
+    ("target", "package"),
+    [(QCOM, "tinymesa"), (CHESTNUT, "tinygrad"), (CPU, "capstone")],
+    ids=["a630", "gfx1200", "x86-64"],
+)
+def test_missing_decoder_is_named_with_the_way_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: Target, package: str
+) -> None:
+    for module in ("a630", "gfx1200", "x86"):
+        monkeypatch.delitem(sys.modules, f"autoclave.artifact.disassembly.{module}", raising=False)
+    for module in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(sys, "meta_path", [_Missing(package), *sys.meta_path])
+    with pytest.raises(ToolchainError, match=rf"needs the package {package}: pip install 'autoclave\[disasm\]'"):
+        decoded(tmp_path, target, b"code")
+
+
+class _Missing:
+    """An import finder that has never heard of one package."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name.split(".")[0] == self._package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_unknown_architecture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="architecture 'gfx942' has no disassembler; there are ones for a630"):
+        decoded(tmp_path, Target("AMD", "HIP", "gfx942"), b"code")
+
+
+def test_kernel_s_architecture_is_that_of_the_part_that_launches_it(tmp_path: Path) -> None:
+    write_kernels(tmp_path / "artifact.pkl", QCOM, [("kernel", A630_LOOP)])
+    with open_artifact(tmp_path / "artifact.pkl") as artifact:
+        assert architecture(artifact.header, 0) == "a630,IMAGE_PITCH_ALIGNMENT=64"
