@@ -42,3 +42,12 @@ def test_levels_contain_each_other() -> None:
 def test_unknown_architecture_is_refused(arch: str) -> None:
     with pytest.raises(ArtifactError, match="only x86_64 code of the levels"):
         host.required_features(arch)
+
+
+@pytest.mark.parametrize("content", [None, "", "Features : fp asimd\n"])
+def test_machine_that_does_not_tell_is_refused(cpuinfo: Path, content: str | None) -> None:
+    if content is not None:
+        cpuinfo.write_text(content)
+
+    with pytest.raises(AutoclaveError, match="asking for the processor's features: .*cpuinfo"):
+        host.require_host("x86_64,x86-64-v3")

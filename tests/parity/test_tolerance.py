@@ -34,6 +34,7 @@ def test_resolved(device: str, request_fields: dict[str, object], expected: Tole
         ("CPU", {"tolerance": float("nan")}, "tolerance is nan"),
         ("CPU", {"tolerance": float("inf"), "tolerance_reason": "x"}, "tolerance is inf"),
         ("CPU", {"tolerance": True}, "tolerance is True"),
+        ("METAL", {}, "no tolerance for the device 'METAL'; known are CPU, QCOM, AMD"),
         ("AMD", {"change_fraction": "3 %"}, "change_fraction is '3 %'"),
     ],
 )

@@ -27,12 +27,16 @@ def required_features(arch: str) -> frozenset[str]:
 
 
 def host_features() -> frozenset[str]:
-    """The processor flags that Linux reports for the first processor."""
-    for line in CPU_FLAGS.read_text().splitlines():
+    """The processor flags that Linux reports for the first processor. Raises `AutoclaveError` if it reports none."""
+    try:
+        report = CPU_FLAGS.read_text()
+    except OSError as error:
+        raise AutoclaveError(f"asking for the processor's features: {CPU_FLAGS}: {error.strerror}") from error
+    for line in report.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "flags":
             return frozenset(value.split())
-    return frozenset()
+    raise AutoclaveError(f'asking for the processor\'s features: {CPU_FLAGS} has no line "flags"')
 
 
 def require_host(arch: str) -> None:

@@ -33,7 +33,7 @@ from autoclave.parity.check_file import CheckFile, PartCheck, read_check_of
 from autoclave.parity.gates import REFERENCE, REPLAY, GateResult, reference_gate
 from autoclave.parity.replay import Expectations, replay_part
 from autoclave.parity.report import RUNG_NAMES, PartReport, Report
-from autoclave.parity.tolerance import resolve_tolerance
+from autoclave.parity.tolerance import Tolerance, resolve_tolerance
 
 NO_EMULATOR = "compiled, no emulator yet"
 NO_REFERENCE = "no reference model was given"
@@ -57,18 +57,20 @@ def check_artifact(request: dict[str, Any]) -> Report:
 
 
 def _check_part(artifact: Artifact, part: Part, check: CheckFile, request: dict[str, Any]) -> PartReport:
+    tolerance = resolve_tolerance(part.target.device, request)
     if part.target.device == "CPU":
-        results = list(_native_results(artifact, part, check, request))
+        results = list(_native_results(artifact, part, check, request, tolerance))
     else:
         results = [_skipped(rung, NO_EMULATOR) for rung in (REPLAY, REFERENCE)]
     return PartReport(key_text(part.key), part.target, tuple(results))
 
 
-def _native_results(artifact: Artifact, part: Part, check: CheckFile, request: dict[str, Any]) -> Iterator[GateResult]:
+def _native_results(
+    artifact: Artifact, part: Part, check: CheckFile, request: dict[str, Any], tolerance: Tolerance
+) -> Iterator[GateResult]:
     if check.recorded_by.kind == "none":
         raise AutoclaveError(f"{request['check']}: it has no outputs, but the artifact is for the CPU; record it again")
     part_check = check.part(part.key)
-    tolerance = resolve_tolerance(part.target.device, request)
     expectations = Expectations(request.get("pinned_outputs") or {}, request.get("unused_inputs") or {})
     outputs, results = replay_part(artifact, part_check, expectations)
     yield from results

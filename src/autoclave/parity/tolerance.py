@@ -32,8 +32,11 @@ TOLERANCES = {"CPU": Tolerance(error=1e-4), "QCOM": HALF_PRECISION, "AMD": HALF_
 def resolve_tolerance(device: str, request: Mapping[str, Any]) -> Tolerance:
     """The tolerance for `device`, as the fields `tolerance`, `change_fraction` and `tolerance_reason` of `request` change it.
 
-    All are optional. Raises `AutoclaveError` if one is senseless, or looser than the default without a reason.
+    All are optional. Raises `AutoclaveError` if one is senseless, or looser than the default without a reason, or if the
+    device is none of `TOLERANCES`.
     """
+    if device not in TOLERANCES:
+        raise AutoclaveError(f"there is no tolerance for the device {device!r}; known are {', '.join(TOLERANCES)}")
     default = TOLERANCES[device]
     reason = str(request.get("tolerance_reason") or "").strip() or None
     error = _bound(request, "tolerance", default.error, device, reason)
