@@ -20,7 +20,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Compil
     def get(hardware: str) -> Compiled:
         if hardware not in done:
             directory = tmp_path_factory.mktemp(hardware)
-            done[hardware] = compile_model(directory, small_model("float32" if hardware == "cpu" else "float16"), hardware)
+            done[hardware] = compile_model(
+                directory, small_model("float32" if hardware == "cpu" else "float16"), hardware
+            )
         return done[hardware]
 
     return get

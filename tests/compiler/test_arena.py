@@ -31,9 +31,7 @@ def test_buffers_in_use_at_the_same_call_never_overlap(lifetimes: dict[int, Life
 def test_the_arena_is_at_least_the_live_peak_and_at_most_the_sum(lifetimes: dict[int, Lifetime]) -> None:
     plan = plan_arena(lifetimes)
 
-    by_call = [
-        sum(each.nbytes for each in lifetimes.values() if each.first <= call <= each.last) for call in range(82)
-    ]
+    by_call = [sum(each.nbytes for each in lifetimes.values() if each.first <= call <= each.last) for call in range(82)]
     assert plan.live_peak == max(by_call)
     assert plan.live_peak <= plan.nbytes <= sum(each.nbytes + ALIGNMENT for each in lifetimes.values())
 

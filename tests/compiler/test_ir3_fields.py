@@ -28,7 +28,9 @@ def test_tinygrad_loads_the_rebuilt_binary_as_it_loads_mesas(tmp_path: Path) -> 
     kernels = json.loads(done.stdout)
     assert len(kernels) >= 5
     assert [kernel["differing"] for kernel in kernels] == [[]] * len(kernels)
-    assert {"fregs", "hregs", "image", "consts_info", "tex_to_image", "wgid", "lid", "max_threads"} <= set(kernels[0]["names"])
+    assert {"fregs", "hregs", "image", "consts_info", "tex_to_image", "wgid", "lid", "max_threads"} <= set(
+        kernels[0]["names"]
+    )
 
 
 def test_stored_kernels_are_instructions_and_fields(compiled: Callable[[str], Compiled]) -> None:

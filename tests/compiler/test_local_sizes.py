@@ -28,7 +28,9 @@ def test_as_many_busy_lanes_as_divide(threads: tuple[int, int, int], expected: t
     assert choose_local_size(threads, _FEW_REGISTERS) == expected
 
 
-@given(st.tuples(st.integers(1, 4096), st.integers(1, 512), st.integers(1, 64)), st.integers(1, 128), st.integers(0, 64))
+@given(
+    st.tuples(st.integers(1, 4096), st.integers(1, 512), st.integers(1, 64)), st.integers(1, 128), st.integers(0, 64)
+)
 def test_workgroups_are_whole_and_fit(threads: tuple[int, int, int], full: int, half: int) -> None:
     launch = {"full_registers": full, "half_registers": half}
 

@@ -52,7 +52,14 @@ def test_a_renderer_that_the_hardware_lacks_is_refused(hardware: str, renderer: 
 
 
 def test_the_environment_holds_the_profile_and_nothing_of_the_user() -> None:
-    environ = {"BEAM": "4", "CPU": "1", "DEBUG": "7", "PATH": "/bin", "PYTHONHASHSEED": "3", "XDG_CACHE_HOME": "/home/me"}
+    environ = {
+        "BEAM": "4",
+        "CPU": "1",
+        "DEBUG": "7",
+        "PATH": "/bin",
+        "PYTHONHASHSEED": "3",
+        "XDG_CACHE_HOME": "/home/me",
+    }
 
     prepare_environment(profile_for("chestnut"), ("TC_MIN_GLOBALS",), environ)
 

@@ -16,7 +16,9 @@ def capture(*calls: CapturedCall, inputs: tuple[int, ...] = (0,), outputs: tuple
     def tensor(number: int) -> CapturedTensor:
         return CapturedTensor(f"tensor{number}", (64,), "float32", number)
 
-    buffers = tuple(CapturedBuffer(256, "float32", memoryview(bytes(256)) if number == 1 else None) for number in range(10))
+    buffers = tuple(
+        CapturedBuffer(256, "float32", memoryview(bytes(256)) if number == 1 else None) for number in range(10)
+    )
     return Capture(buffers, (), calls, tuple(map(tensor, inputs)), tuple(map(tensor, outputs)))
 
 

@@ -73,7 +73,9 @@ def cpu_launch(image: bytes) -> dict[str, Any]:
 def amd_launch(image: bytes) -> dict[str, Any]:
     """Launch fields of an AMD kernel, from its kernel descriptor."""
     code, descriptor = code_section(image), _section(image, ".rodata")
-    group, private, arguments, _, rsrc3, rsrc1, rsrc2, properties = _KERNEL_DESCRIPTOR.unpack_from(image, descriptor.offset)
+    group, private, arguments, _, rsrc3, rsrc1, rsrc2, properties = _KERNEL_DESCRIPTOR.unpack_from(
+        image, descriptor.offset
+    )
     return {
         "argument_bytes": arguments,
         "code_length": code.size,

@@ -70,11 +70,9 @@ def capture(
             "tinygrad 0.14 needs Python 3.12 or newer to read float16 constants; on older ones models come out wrong"
         )
     _install_null_device()
-    with model.open("rb") as file:
-        content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    runner, weights = _load(model, content)
+    runner, weights, output_types = _load(model, _mapped(model))
     inputs = _input_tensors(runner, dimensions)
-    outputs = _trace(runner, inputs)
+    outputs = _trace(runner, inputs, output_types)
     progress("scheduling")
     linear, values = Tensor.linear_with_vars(*outputs.values())
     return _Recorder(profile, weights, values, progress).record(linear, inputs, outputs)
@@ -130,9 +128,8 @@ def _host_constant(tensor: Tensor) -> Any:
 
     Replaces `_to_python_const` of tinygrad's ONNX reader, which would run a kernel on the device.
     """
-    stored = tensor.uop.device == DEVICE and tensor.uop.has_buffer_identity()
     with Context(**_PLAIN_SETTINGS):
-        value = tensor if stored else _on_interpreter(tensor)
+        value = _on_interpreter(tensor)
         return value.data().tobytes() if value.dtype == dtypes.uint8 else value.tolist()
 
 
@@ -159,7 +156,17 @@ def _interpreter_buffer(buffer: UOp) -> UOp:
     return copy
 
 
-def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp]]:
+def _mapped(model: Path) -> memoryview:
+    """The file's content, read-only; the mapping lives as long as a view of it does."""
+    try:
+        with model.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{model.name} cannot be read as an ONNX file: {error}") from error
+
+
+def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp], dict[str, DType]]:
+    """tinygrad's runner for the model, the buffers of its initialisers in their order, and the outputs' declared types."""
     parser = MappedParser(content)
     try:
         graph = parser.parse()["graph"]
@@ -167,12 +174,18 @@ def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp]]
         raise SourceError(f"{model.name} is not an ONNX file that can be read: {error}") from error
     runner = OnnxRunner.__new__(OnnxRunner)
     runner._init_from_graph(graph)
+    _refuse_unknown_operators(model, runner)
+    initialisers = (tensor["name"] for tensor in graph["initializer"])
+    weights = {name: parser.weights[name] for name in initialisers if name in parser.weights}
+    output_types = {value["name"]: value["parsed_type"].dtype for value in graph["output"] if value["parsed_type"]}
+    return runner, weights, output_types
+
+
+def _refuse_unknown_operators(model: Path, runner: OnnxRunner) -> None:
     unknown = unsupported_operators(runner.graph_nodes, runner._select_op)
     if unknown:
         listing = ", ".join(f"{label} in {count} nodes" for label, count in sorted(unknown.items()))
         raise SourceError(f"{model.name} uses operators that the toolchain's tinygrad does not have: {listing}")
-    initialisers = (tensor["name"] for tensor in graph["initializer"])
-    return runner, {name: parser.weights[name] for name in initialisers if name in parser.weights}
 
 
 def _input_tensors(runner: OnnxRunner, dimensions: Mapping[str, int]) -> dict[str, Tensor]:
@@ -199,8 +212,11 @@ def _input_tensor(name: str, value: Any, dimensions: Mapping[str, int]) -> Tenso
     return Tensor(unknown_buffer(count, value.dtype)).reshape(tuple(shape))
 
 
-def _trace(runner: OnnxRunner, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The graph's outputs as unevaluated tensors, each in memory of its own."""
+def _trace(runner: OnnxRunner, inputs: Mapping[str, Tensor], output_types: Mapping[str, DType]) -> dict[str, Tensor]:
+    """The graph's outputs as unevaluated tensors of their declared types, each in memory of its own.
+
+    tinygrad's image convolutions give float32 whatever their inputs are, so a float16 output would change its type.
+    """
     try:
         results = runner(dict(inputs))
     except (SourceError, CompileError):
@@ -209,16 +225,16 @@ def _trace(runner: OnnxRunner, inputs: Mapping[str, Tensor]) -> dict[str, Tensor
         raise SourceError(
             f"the model uses an operator in a way that the toolchain's tinygrad does not know: {error}"
         ) from error
-    except MemoryError as error:
-        raise CompileError(f"tracing the model: {error}") from error
+    except (AssertionError, RuntimeError, ValueError, TypeError, IndexError, KeyError) as error:
+        raise CompileError(f"tinygrad cannot trace the model: {type(error).__name__}: {error}") from error
     runner.graph_values.clear()
-    return {name: _own_buffer(result) for name, result in results.items()}
+    return {name: _own_buffer(result.cast(output_types.get(name, result.dtype))) for name, result in results.items()}
 
 
 def _own_buffer(result: Tensor) -> Tensor:
-    if result.uop.base.has_buffer_identity() or result.uop.device is None:
-        return result.clone(DEVICE) if result.uop.device is None else result.clone()
-    return result.contiguous()
+    if result.uop.device is None:
+        return result.clone(DEVICE)
+    return result.clone() if result.uop.base.has_buffer_identity() else result.contiguous()
 
 
 class _Recorder:
