@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from conftest import Workspace
+    from conftest import Workspace  # pants: no-infer-dep
 
 
 def test_a_fresh_checkout_lists_its_targets(workspace: Workspace) -> None:
