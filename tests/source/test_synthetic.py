@@ -1,0 +1,250 @@
+"""Synthetic models: the real interface, the same bytes everywhere, outputs that mean something."""
+
+import base64
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import autoclave
+from autoclave.errors import SourceError
+from autoclave.source import supercombo
+from autoclave.source.onnx_scanner import scan_model
+from autoclave.source.preflight import ExpectedInput, check_model
+from autoclave.source.synthetic import generate
+from autoclave.source.upcast import upcast_file
+from autoclave.source.weight_stream import RandomTensor, write_model
+
+SHA256 = {
+    ("S", 1): "899252e709d74e498f1ac0f489a7da567549e87ecceaaf6488f72fa2b8341e80",
+    ("M", 1): "e56e4f47335b21e98d42331646df83bc22e5ea48b8f6dcf27708c3a78764fa3f",
+}
+"""What every machine, Python and numpy must give; a change of these is a change of every artifact made from them."""
+
+INPUTS = [
+    ExpectedInput("img", "uint8", (1, 12, 128, 256)),
+    ExpectedInput("big_img", "uint8", (1, 12, 128, 256)),
+    ExpectedInput("features_buffer", "float32", (1, 24, 512)),
+    ExpectedInput("desire_pulse", "float32", (1, 25, 8)),
+    ExpectedInput("traffic_convention", "float32", (1, 2)),
+    ExpectedInput("action_t", "float32", (1, 2)),
+]
+
+WIDTHS = {
+    "lane_lines": 528,
+    "lane_lines_prob": 8,
+    "road_edges": 264,
+    "meta": 55,
+    "desire_pred": 32,
+    "pose": 12,
+    "wide_from_device_euler": 6,
+    "road_transform": 12,
+    "plan": 990,
+    "lead": 144,
+    "lead_prob": 3,
+    "desire_state": 8,
+    "action": 4,
+    "hidden_state": 512,
+}
+
+
+@pytest.mark.parametrize(("scale", "seed"), SHA256)
+def test_the_bytes_are_pinned(tmp_path: Path, scale: str, seed: int) -> None:
+    assert generate("supercombo", scale, seed, tmp_path / "model.onnx")["sha256"] == SHA256[scale, seed]
+
+
+def test_the_action_gives_the_same_bytes_whatever_the_process(tmp_path: Path) -> None:
+    library = Path(autoclave.__file__).parents[1]
+    path = os.pathsep.join([str(library), *filter(None, sys.path)])
+    request = {"architecture": "supercombo", "scale": "S", "seed": 1, "output": "out/model.onnx"}
+    for hash_seed in ("0", "4711"):
+        folder = tmp_path / hash_seed
+        folder.mkdir()
+        (folder / "request.json").write_text(json.dumps(request))
+        process = subprocess.run(
+            [sys.executable, "-m", "autoclave.source.synthetic", "request.json"],
+            cwd=folder,
+            env={"PYTHONPATH": path, "PYTHONHASHSEED": hash_seed, "PATH": os.defpath},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert process.returncode == 0, process.stderr
+        assert json.loads(process.stdout)["sha256"] == SHA256["S", 1]
+
+
+def test_another_seed_changes_weights_and_nothing_else(small_supercombo: Path, tmp_path: Path) -> None:
+    generate("supercombo", "S", 2, tmp_path / "other.onnx")
+    first, second = onnx.load(small_supercombo), onnx.load(tmp_path / "other.onnx")
+    assert first.graph.node == second.graph.node
+    assert first.graph.initializer != second.graph.initializer
+
+
+def test_the_file_is_what_protobuf_itself_would_write(small_supercombo: Path) -> None:
+    model = onnx.load(small_supercombo)
+    onnx.checker.check_model(model, full_check=True)
+    assert model.SerializeToString(deterministic=True) == small_supercombo.read_bytes()
+
+
+@pytest.mark.parametrize("scale", supercombo.SCALES)
+def test_every_scale_has_the_real_interface(scale: str) -> None:
+    model, _, _ = supercombo.build(scale, 7)
+    inputs = {value.name: value.type.tensor_type for value in model.graph.input}
+    assert {name: tuple(dim.dim_value for dim in kind.shape.dim) for name, kind in inputs.items()} == {
+        value.name: value.shape for value in INPUTS
+    }
+    (output,) = model.graph.output
+    assert output.name == "outputs"
+    assert [dim.dim_value for dim in output.type.tensor_type.shape.dim] == [1, sum(WIDTHS.values())]
+
+
+def test_the_file_passes_the_check_with_its_declared_inputs(small_supercombo: Path) -> None:
+    interface = check_model(small_supercombo, inputs=INPUTS)
+    assert [(value.name, value.dtype, value.shape) for value in interface.outputs] == [
+        ("outputs", "float32", (1, 2578))
+    ]
+
+
+def test_the_metadata_is_openpilot_s(small_supercombo: Path) -> None:
+    metadata = scan_model(small_supercombo).metadata
+    assert metadata["model_checkpoint"] == "synthetic/S/1"
+    slices = pickle.loads(base64.b64decode(metadata["output_slices"]))
+    pad = slices.pop("pad")
+    assert pad == slice(-2, None)
+    assert {name: value.stop - value.start for name, value in slices.items()} == WIDTHS
+    bounds = sorted((value.start, value.stop) for value in slices.values())
+    assert [start for start, _ in bounds] == [0, *(stop for _, stop in bounds[:-1])]
+    assert bounds[-1][1] == sum(WIDTHS.values())
+
+
+@pytest.mark.parametrize(
+    ("scale", "megabytes", "gigaflop"),
+    [
+        ("S", (0.3, 0.6), (0.01, 0.1)),
+        ("M", (3, 6), (0.2, 0.6)),
+        ("L", (60, 62), (11, 13)),
+        ("XL", (780, 820), (40, 80)),
+    ],
+)
+def test_sizes_and_work(scale: str, megabytes: tuple[float, float], gigaflop: tuple[float, float]) -> None:
+    _, tensors, flop = supercombo.build(scale, 1)
+    assert megabytes[0] < sum(tensor.nbytes for tensor in tensors) / 1e6 < megabytes[1]
+    assert gigaflop[0] < flop / 1e9 < gigaflop[1]
+
+
+def test_scale_l_is_as_varied_as_the_real_model() -> None:
+    model, _, _ = supercombo.build("L", 1)
+    assert len(model.graph.node) >= 400
+    assert len({node.op_type for node in model.graph.node}) >= 25
+
+
+def test_weights_are_written_without_being_held(tmp_path: Path) -> None:
+    model, _, _ = supercombo.build("S", 1)
+    tensors = [RandomTensor(f"w{n}", (4096, 4096), "float16", 0.1, 0.0, 1) for n in range(4)]
+    tracemalloc.start()
+    try:
+        write_model(tmp_path / "model.onnx", model, tensors)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "model.onnx").stat().st_size > 128 << 20
+    assert peak < 80 << 20
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"architecture": "supercomb"}, "expected one of supercombo"),
+        ({"scale": "XS"}, "expected one of S, M, L, XL"),
+        ({"seed": -1}, "expected a whole number from 0"),
+        ({"seed": 2**32}, "expected a whole number from 0"),
+    ],
+)
+def test_what_it_does_not_know_it_refuses(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    request: dict[str, Any] = {"architecture": "supercombo", "scale": "S", "seed": 1, **change}
+    with pytest.raises(SourceError, match=said):
+        generate(request["architecture"], request["scale"], request["seed"], tmp_path / "model.onnx")
+
+
+# ---- what it computes, by ONNX Runtime ----
+
+
+def feed(seed: int) -> dict[str, np.ndarray]:
+    """Inputs of the kind that the real model is fed."""
+    generator = np.random.default_rng(seed)
+    images = {name: generator.integers(0, 256, (1, 12, 128, 256), np.uint8) for name in ("img", "big_img")}
+    return {
+        **images,
+        "features_buffer": generator.uniform(-1, 1, (1, 24, 512)).astype(np.float32),
+        "desire_pulse": (generator.uniform(0, 1, (1, 25, 8)) < 0.1).astype(np.float32),
+        "traffic_convention": np.eye(2, dtype=np.float32)[[seed % 2]],
+        "action_t": generator.uniform(0, 1, (1, 2)).astype(np.float32),
+    }
+
+
+class Model:
+    """One scale in ONNX Runtime: `run` in fp32, `run_half` as written."""
+
+    def __init__(self, scale: str, folder: Path) -> None:
+        generate("supercombo", scale, 1, folder / "half.onnx")
+        upcast_file(folder / "half.onnx", folder / "single.onnx")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self._single, self._half = (
+            onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+            for name in ("single.onnx", "half.onnx")
+        )
+
+    def run(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
+        return self._single.run(None, inputs)[0][0]
+
+    def run_half(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
+        return self._half.run(None, inputs)[0][0]
+
+
+@pytest.fixture(scope="module", params=["S", "M"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return Model(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def test_outputs_are_finite_and_of_moderate_size(model: Model) -> None:
+    outputs = model.run(feed(42))
+    assert np.isfinite(outputs).all()
+    for name, part in supercombo.output_slices().items():
+        assert np.abs(outputs[part]).max() < 8, name
+        assert name == "pad" or 0.1 < outputs[part].std() < 3, name
+
+
+def test_every_output_slice_depends_on_the_inputs(model: Model) -> None:
+    difference = np.abs(model.run(feed(42)) - model.run(feed(43)))
+    for name, part in supercombo.output_slices().items():
+        assert difference[part].max() > 0.1, name
+
+
+@pytest.mark.parametrize("name", [value.name for value in INPUTS])
+def test_every_input_matters(model: Model, name: str) -> None:
+    base = feed(42)
+    difference = np.abs(model.run({**base, name: feed(43)[name]}) - model.run(base))
+    assert difference.max() > 0.1
+
+
+def test_half_precision_costs_little_against_what_inputs_change(model: Model) -> None:
+    single, half, other = model.run(feed(42)), model.run_half(feed(42)), model.run(feed(43))
+    error = np.abs(single - half)
+    assert 0 < error.max() < 5e-3
+    assert error.max() < 0.03 * np.abs(single - other).max()
+
+
+@pytest.mark.parametrize("pixel", [0, 255])
+def test_extreme_inputs_stay_finite_in_half_precision(model: Model, pixel: int) -> None:
+    inputs = {name: np.full_like(value, pixel if value.dtype == np.uint8 else 8) for name, value in feed(42).items()}
+    assert np.isfinite(model.run_half(inputs)).all()
