@@ -64,7 +64,7 @@ _OFFSETS = (
 
 
 def mutations(valid: bytes, seed: int, count: int) -> Iterator[tuple[str, bytes]]:
-    """`count` mutations of the artifact `valid`, the same for the same seed: a name for messages, and the file's bytes."""
+    """`count` mutations of the artifact `valid`, the same for one seed: a name for messages, and the file's bytes."""
     chance = random.Random(seed)
     for number in range(count):
         mutate = chance.choice(_MUTATIONS)

@@ -22,7 +22,7 @@ _TIME_LIMIT = 30
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What opening one file came to: "opened", "refused" (ArtifactError) or a defect; memory in bytes over the baseline."""
+    """What came of a file: "opened", "refused" (ArtifactError) or a defect; memory in bytes over the baseline."""
 
     result: str
     memory: int

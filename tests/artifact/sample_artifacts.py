@@ -109,7 +109,7 @@ HEADER_AT = struct.Struct("<QQ")
 
 
 def split_file(data: bytes) -> tuple[bytes, Any]:
-    """A written artifact taken apart without the code under test: the bytes before the header, and the header's JSON."""
+    """An artifact taken apart without the code under test: the bytes before the header, and the header's JSON."""
     offset, length = HEADER_AT.unpack_from(data, 12)
     return data[:offset], json.loads(data[offset : offset + length])
 

@@ -37,7 +37,7 @@ _COST = {b"{": 300, b"[": 100, b",": 56, b":": 40}
 """At most what CPython allocates for an object, a list, one more item and one more value, in bytes."""
 
 _COST_OF_TEXT = {1: 6, 2: 10, 4: 18}
-"""The same for a byte of the text: as it came, decoded, as a value, and spelled anew, by the width of its widest character."""
+"""The same for a byte of text (as it came, decoded, as a value, spelled anew), by the width of its widest character."""
 
 _ALLOWANCE = 12 << 20
 

@@ -27,7 +27,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """A kernel by its name ("E_4", "E_4 (2)"), its numbers in the two artifacts (None: not there), and how it differs."""
+    """A kernel ("E_4", "E_4 (2)"), its numbers in the two artifacts (None: not there), and how it differs."""
 
     name: str
     left: int | None
@@ -56,8 +56,8 @@ class ArtifactDiff:
 def diff_artifacts(left: Artifact, right: Artifact) -> ArtifactDiff:
     """Compare two open artifacts.
 
-    Kernels are matched by name, weights by part and name, calls and buffers by their order; numbers of kernels and places
-    in the file do not count as differences of what refers to them.
+    Kernels are matched by name, weights by part and name, calls and buffers by their order; numbers of kernels and
+    places in the file do not count as differences of what refers to them.
     """
     sides = _side(left), _side(right)
     if sides[0].sha256 == sides[1].sha256:

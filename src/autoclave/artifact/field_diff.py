@@ -18,7 +18,7 @@ class FieldChange:
 
 
 def diff_fields(left: Any, right: Any, where: str = "") -> Iterator[FieldChange]:
-    """Where two JSON values differ, innermost first differing fields. Items of lists are matched like lines of a text."""
+    """The innermost fields in which two JSON values differ; items of lists are matched like lines of a text."""
     if isinstance(left, dict) and isinstance(right, dict):
         yield from _diff_objects(left, right, where)
     elif isinstance(left, list) and isinstance(right, list):

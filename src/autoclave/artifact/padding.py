@@ -11,7 +11,7 @@ _CHUNK = 1 << 20
 
 
 def find_stray_byte(artifact: Artifact) -> int | None:
-    """The offset of the first byte that is not zero and that neither preamble, sections nor header claim; None if none is."""
+    """The offset of the first byte that is not zero though it is in no section; None if there is none."""
     for gap in _gaps(artifact):
         for start in range(gap.offset, gap.offset + gap.length, _CHUNK):
             piece = bytes(artifact.read(Span(start, min(_CHUNK, gap.offset + gap.length - start))))

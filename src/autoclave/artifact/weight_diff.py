@@ -18,8 +18,8 @@ _CHUNK = 1 << 20
 class WeightChange:
     """A weight of part `part`; sizes in bytes, None where the weight is missing.
 
-    `changed` of `elements` differ in their bits, the first at index `first`, by at most `max_abs` (None if one of them is
-    not finite). All are None if the sizes differ or numpy is not installed. Weights that kernels read as several dtypes
+    `changed` of `elements` differ in their bits, the first at index `first`, by at most `max_abs` (None if one of
+    them is not finite). All are None if the sizes differ or numpy is not installed. Weights that kernels read as several dtypes
     are compared as uint8.
     """
 

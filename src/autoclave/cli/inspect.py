@@ -98,5 +98,5 @@ def _part_lines(part: PartSummary, weights: int) -> Iterator[str]:
 
 
 def _work(launches: int, copies: int) -> str:
-    done = f"{launches} launches" if launches != 1 else "1 launch"
-    return f"{done} and {copies} copies" if copies else done
+    done = count_text(launches, "launch", "launches")
+    return f"{done} and {count_text(copies, 'copy', 'copies')}" if copies else done

@@ -25,9 +25,9 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) or "scalar"
 
 
-def count_text(count: int, noun: str) -> str:
-    """A count with its noun: "1 kernel", "3 kernels"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def count_text(count: int, noun: str, plural: str | None = None) -> str:
+    """A count with its noun: "1 kernel", "3 kernels"; `plural` where an s is not enough."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
 def columns(rows: Iterable[Sequence[object]], indent: int = 2) -> list[str]:

@@ -19,7 +19,8 @@ examples:
   autoclave verify pop223_driving_tinygrad.pkl --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
   autoclave verify ARTIFACT --check ARTIFACT.check.zst --provenance ARTIFACT.provenance.json
 
-Exit code 0: all is well; 1: a check failed; 2: the file is no artifact. Nothing is run: `./pants test` replays check files.
+Exit code 0: all is well; 1: a check failed; 2: the file is no artifact. Nothing is run:
+`./pants test` replays check files.
 """
 GOOD = 0
 FAILED = 1
