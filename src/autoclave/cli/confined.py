@@ -80,7 +80,7 @@ def run_confined(
         done.stderr = done.stderr.replace(inner, str(outer))
     if done.returncode == BAD_INPUT and done.stderr.startswith(_ERROR):
         raise AutoclaveError(done.stderr.removeprefix(_ERROR).strip())
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not done.stdout):
         raise AutoclaveError(_crash(module, done))
     return done
 
