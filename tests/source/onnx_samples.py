@@ -1,11 +1,12 @@
 """Small ONNX models made with the `onnx` package, one per feature that the scanner and the upcast must know."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 OPSET = [helper.make_opsetid("", 18)]
 
@@ -27,13 +28,20 @@ NUMPY_DTYPES = (
 )
 
 
-def sample_values(dtype: str) -> np.ndarray:
+def sample_values(dtype: str) -> np.ndarray[Any, Any]:
     """Six values of the dtype, negative and large ones included, as (2, 3)."""
     values = np.array([0, 1, -1, 100, -100, 7]).reshape(2, 3)
     return (values > 0) if dtype == "bool" else values.astype(np.int64).astype(dtype)
 
 
-def model_of(nodes, inputs, outputs, initializers=(), **options) -> ModelProto:
+def model_of(
+    nodes: Sequence[NodeProto],
+    inputs: Sequence[ValueInfoProto],
+    outputs: Sequence[ValueInfoProto],
+    initializers: Sequence[TensorProto] = (),
+    **options: Any,
+) -> ModelProto:
+    """A model of one graph; `opsets` and other options of `make_model` may be given."""
     graph = helper.make_graph(nodes, "sample", inputs, outputs, list(initializers))
     return helper.make_model(graph, opset_imports=options.pop("opsets", OPSET), ir_version=9, **options)
 
@@ -59,7 +67,7 @@ def typed_data_model() -> ModelProto:
         number = helper.np_dtype_to_tensor_dtype(values.dtype)
         tensors.append(numpy_helper.from_array(values, f"raw_{dtype}"))
         tensors.append(helper.make_tensor(f"typed_{dtype}", number, values.shape, values.flatten().tolist()))
-    tensors.append(helper.make_tensor("text", TensorProto.STRING, [2], [b"a", b"\xff"]))
+    tensors.append(TensorProto(name="text", data_type=TensorProto.STRING, dims=[2], string_data=[b"a", b"\xff"]))
     tensors.append(helper.make_tensor("scalar", TensorProto.FLOAT, [], [2.5]))
     tensors.append(helper.make_tensor("int4", TensorProto.INT4, [3], [1, -2, 3]))
     tensors.append(helper.make_tensor("bf16", TensorProto.BFLOAT16, [2], [1.0, -2.0]))

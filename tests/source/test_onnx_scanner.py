@@ -5,6 +5,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -55,10 +56,10 @@ def assert_agrees_with_onnx(path: Path) -> None:
         )
         pairs = [*zip(summary.initializers, model.graph.initializer, strict=True)]
         pairs += zip(summary.subgraph_initializers, [t for g in graphs[1:] for t in g.initializer], strict=True)
-        for ours, theirs in pairs:
-            assert (ours.name, ours.shape) == (theirs.name, tuple(theirs.dims))
-            if theirs.data_location != TensorProto.EXTERNAL and ours.dtype in NUMPY_DTYPES:
-                assert bytes(file.data(ours)) == numpy_helper.to_array(theirs).tobytes()
+        for weight, tensor in pairs:
+            assert (weight.name, weight.shape) == (tensor.name, tuple(tensor.dims))
+            if tensor.data_location != TensorProto.EXTERNAL and weight.dtype in NUMPY_DTYPES:
+                assert bytes(file.data(weight)) == numpy_helper.to_array(tensor).tobytes()
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -151,7 +152,7 @@ def test_external_data_of_a_constant_in_a_subgraph_is_reported() -> None:
 @pytest.mark.parametrize(
     ("dims", "expected"), [(None, None), ([], ()), ([None], (None,)), ([0], (0,)), (["N", 3], ("N", 3))]
 )
-def test_shapes_of_every_kind_are_told_apart(dims: list[object] | None, expected: object) -> None:
+def test_shapes_of_every_kind_are_told_apart(dims: list[str | int | None] | None, expected: object) -> None:
     model = linear_model()
     model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, dims))
     assert scanned(model).inputs[0].dims == expected
@@ -218,7 +219,7 @@ def test_an_empty_file_and_a_missing_one_are_named(tmp_path: Path) -> None:
         ({"data_type": 99}, "unknown data_type 99"),
     ],
 )
-def test_a_tensor_that_contradicts_itself_is_refused(change: dict[str, object], reason: str) -> None:
+def test_a_tensor_that_contradicts_itself_is_refused(change: dict[str, Any], reason: str) -> None:
     model = linear_model()
     tensor = model.graph.initializer[0]
     for name, value in change.items():
@@ -247,7 +248,8 @@ def nested_subgraphs(depth: int) -> bytes:
             [],
             [helper.make_tensor_value_info("y", 1, [1])],
         )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString()
+    content: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]).SerializeToString()
+    return content
 
 
 def test_nesting_is_bounded() -> None:

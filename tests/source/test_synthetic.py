@@ -178,7 +178,7 @@ def test_what_it_does_not_know_it_refuses(tmp_path: Path, change: dict[str, Any]
 # ---- what it computes, by ONNX Runtime ----
 
 
-def feed(seed: int) -> dict[str, np.ndarray]:
+def feed(seed: int) -> dict[str, np.ndarray[Any, Any]]:
     """Inputs of the kind that the real model is fed."""
     generator = np.random.default_rng(seed)
     images = {name: generator.integers(0, 256, (1, 12, 128, 256), np.uint8) for name in ("img", "big_img")}
@@ -204,11 +204,11 @@ class Model:
             for name in ("single.onnx", "half.onnx")
         )
 
-    def run(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
-        return self._single.run(None, inputs)[0][0]
+    def run(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        return np.asarray(self._single.run(None, inputs)[0][0])
 
-    def run_half(self, inputs: dict[str, np.ndarray]) -> np.ndarray:
-        return self._half.run(None, inputs)[0][0]
+    def run_half(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        return np.asarray(self._half.run(None, inputs)[0][0])
 
 
 @pytest.fixture(scope="module", params=["S", "M"])

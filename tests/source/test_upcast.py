@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -30,9 +31,10 @@ def upcast(model: ModelProto) -> ModelProto:
     return copy
 
 
-def run(model: ModelProto | Path, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+def run(model: ModelProto | Path, inputs: dict[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     source = str(model) if isinstance(model, Path) else model.SerializeToString()
-    return onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"]).run(None, inputs)
+    session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    return [np.asarray(value) for value in session.run(None, inputs)]
 
 
 def values(names: str, dtype: int, dims: list[int]) -> list[onnx.ValueInfoProto]:
