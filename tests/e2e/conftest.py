@@ -56,6 +56,13 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A store that the tests of a module share, so that toolchains are fetched once. Its checkout does not exist."""
+    folder = tmp_path_factory.mktemp("warm")
+    return Workspace(folder / "checkout", folder / "store")
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     """A fresh copy of the checkout."""

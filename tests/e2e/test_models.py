@@ -1,0 +1,289 @@
+"""Models from their declaration to their artifact, through the real ./pants: what runs, what does not, what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+    from conftest import Workspace  # pants: no-infer-dep
+
+HARDWARE = ("cpu", "qcom", "chestnut")
+STARTED = re.compile(r"Starting: (?P<stage>\w+) (?P<target>.*)")
+
+
+def tiny_model(*, seed: int = 1, batch: int | str = 1, operator: str = "Relu", domain: str = "") -> bytes:
+    """One dense layer, x (batch, 64) -> y (batch, 32), in fp32; the weights are small integers over 16."""
+    weights = np.random.Generator(np.random.PCG64(seed)).integers(-16, 17, (64, 32)).astype(np.float32) / 16
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node(operator, ["h"], ["y"], domain=domain)],
+        "tiny",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 64])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 32])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def declare(workspace: Workspace, name: str, model: bytes, hardware: tuple[str, ...] = HARDWARE, **fields: object) -> None:
+    """Put a model into the catalogue: its ONNX file, its target and its parity tests."""
+    extra = "".join(f", {field}={value!r}" for field, value in fields.items())
+    choices = ", ".join(repr(each) for each in hardware)
+    (workspace.root / f"models/{name}.onnx").write_bytes(model)
+    (workspace.root / f"models/BUILD.{name}").write_text(
+        dedent(f"""
+        onnx_file(name="{name}-onnx", source="{name}.onnx")
+        onnx_model(name="{name}", source=":{name}-onnx", hardware=parametrize({choices}){extra})
+        parity_tests(name="{name}-parity", model=":{name}", hardware=({choices},))
+        """)
+    )
+
+
+def started(result: CompletedProcess[str], *stages: str) -> list[str]:
+    """What was run, not taken from a cache: the targets of the given stages, or all of them."""
+    found = (STARTED.search(line) for line in result.stderr.splitlines())
+    return sorted(match["target"] for match in found if match and (not stages or match["stage"] in stages))
+
+
+def succeeded(result: CompletedProcess[str]) -> CompletedProcess[str]:
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@pytest.fixture
+def catalogue(workspace: Workspace, warm: Workspace) -> Workspace:
+    """A checkout without models; toolchains come from a store that all tests of this module share."""
+    for path in (workspace.root / "models").iterdir():
+        if path.name != "prelude.py":
+            path.unlink()
+    return type(workspace)(workspace.root, warm.store)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_package_writes_artifact_check_file_and_provenance_for_each_hardware(catalogue: Workspace) -> None:
+    declare(catalogue, "first", tiny_model(), filename="first_driving_tinygrad.pkl")
+    result = succeeded(catalogue.pants("package", "models:first"))
+    for hardware in HARDWARE:
+        folder = catalogue.root / "dist/models/first" / hardware
+        artifact = folder / "first_driving_tinygrad.pkl"
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "first_driving_tinygrad.pkl",
+            "first_driving_tinygrad.pkl.check.zst",
+            "first_driving_tinygrad.pkl.provenance.json",
+        ]
+        statement = json.loads((folder / "first_driving_tinygrad.pkl.provenance.json").read_text())
+        assert statement["subject"] == [{"name": artifact.name, "digest": {"sha256": sha256(artifact)}}]
+        materials = {each["name"] for each in statement["predicate"]["buildDefinition"]["resolvedDependencies"]}
+        assert {"onnx", "tinygrad", "llvm", "mesa"} <= materials
+        assert f"sha256 {sha256(artifact)}" in result.stderr
+        assert str(catalogue.root).encode() not in artifact.read_bytes()
+
+
+def test_nothing_changed_runs_nothing(catalogue: Workspace) -> None:
+    declare(catalogue, "still", tiny_model(seed=2), hardware=("cpu",))
+    succeeded(catalogue.pants("package", "models::"))
+    assert started(succeeded(catalogue.pants("package", "models::"))) == []
+
+
+def test_one_changed_model_runs_its_own_actions_only(catalogue: Workspace) -> None:
+    declare(catalogue, "changing", tiny_model(seed=3), hardware=("cpu", "chestnut"))
+    declare(catalogue, "constant", tiny_model(seed=4), hardware=("cpu", "chestnut"))
+    succeeded(catalogue.pants("package", "models::"))
+    (catalogue.root / "models/changing.onnx").write_bytes(tiny_model(seed=5))
+    result = succeeded(catalogue.pants("package", "models::"))
+    assert started(result, "Compile", "Record") == sorted(
+        f"models:changing@hardware={hardware}" for hardware in ("cpu", "chestnut") for _ in ("Compile", "Record")
+    )
+    assert not [target for target in started(result) if "constant" in target]
+
+
+def test_display_data_is_not_part_of_any_key(catalogue: Workspace) -> None:
+    declare(catalogue, "named", tiny_model(seed=6), hardware=("cpu",))
+    succeeded(catalogue.pants("package", "models::"))
+    (catalogue.root / "models/BUILD.named").unlink()
+    declare(catalogue, "renamed", tiny_model(seed=6), hardware=("cpu",), description="Another name", filename="x.pkl")
+    assert started(succeeded(catalogue.pants("package", "models::"))) == []
+
+
+def relocated_interpreter(destination: Path) -> Path:
+    """A copy of the interpreter that runs this test, somewhere else; the directory to put on PATH."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    prefix = Path(sys.base_prefix)
+    (destination / "bin").mkdir(parents=True)
+    shutil.copy2(Path(prefix, "bin", version).resolve(), destination / "bin" / version)
+    unneeded = shutil.ignore_patterns("__pycache__", "test", "tests", "site-packages", "dist-packages", "idlelib", "config-*")
+    shutil.copytree(prefix / "lib" / version, destination / "lib" / version, ignore=unneeded, symlinks=True)
+    for library in prefix.glob("lib/libpython3*.so*"):
+        shutil.copy2(library, destination / "lib")
+    return destination / "bin"
+
+
+def test_second_checkout_with_an_interpreter_elsewhere_compiles_nothing(
+    catalogue: Workspace, workspace: Workspace, tmp_path: Path
+) -> None:
+    results = []
+    for name in ("here", "somewhere/else/entirely"):
+        checkout = type(catalogue)(tmp_path / name / "checkout", catalogue.store)
+        shutil.copytree(catalogue.root, checkout.root, symlinks=True)
+        declare(checkout, "moved", tiny_model(seed=7), hardware=("cpu", "qcom"))
+        interpreter = relocated_interpreter(tmp_path / name / "python")
+        arguments = ("--autoclave-python=host", f"--named-caches-dir={tmp_path / name / 'caches'}", "package", "models::")
+        results.append(
+            succeeded(checkout.pants(*arguments, env={"PATH": f"{interpreter}:/usr/bin:/bin", "PYENV_ROOT": "/nonexistent"}))
+        )
+    first, second = results
+    assert len(started(first, "Compile")) == 2
+    assert started(second) == []
+    assert [line for line in second.stderr.splitlines() if "sha256" in line] == [
+        line for line in first.stderr.splitlines() if "sha256" in line
+    ]
+
+
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"1" * 64 + b"\nsize 60934112\n"
+BROKEN = {
+    "pointer": (LFS_POINTER, {}, ["LFS pointer", "1" * 64]),
+    "page": (b"<!DOCTYPE html><html><body>404</body></html>", {}, ["HTML"]),
+    "empty": (b"", {}, ["empty"]),
+    "truncated": (tiny_model()[:-1000], {}, ["truncated"]),
+    "random": (bytes(range(256)) * 8, {}, ["ONNX"]),
+    "axis": (tiny_model(batch="N"), {}, ["`N`", "dimensions"]),
+    "operator": (tiny_model(operator="Frobnicate"), {}, ["Frobnicate"]),
+    "input": (tiny_model(), {"inputs": ["x", "calib"]}, ["calib"]),
+    "renderer": (tiny_model(), {"renderer": "ir3"}, ["renderer", "ir3", "cpu"]),
+}
+
+
+@pytest.fixture
+def rebuilt(catalogue: Workspace) -> Iterator[tuple[Workspace, CompletedProcess[str]]]:
+    for name, (model, fields, _) in BROKEN.items():
+        declare(catalogue, name, model, hardware=("cpu",), **fields)
+    declare(catalogue, "good", tiny_model(seed=8), hardware=("cpu",))
+    yield catalogue, catalogue.pants("rebuild", "models::")
+
+
+def test_rebuild_builds_what_it_can_and_records_what_failed(rebuilt: tuple[Workspace, CompletedProcess[str]]) -> None:
+    catalogue, result = rebuilt
+    assert result.returncode == 1
+    assert f"1 built, {len(BROKEN)} failed" in result.stdout
+    assert (catalogue.root / "dist/models/good/cpu/good_tinygrad.pkl").is_file()
+    for name, (_, _, words) in BROKEN.items():
+        record = json.loads((catalogue.root / f"dist/failures/models.{name}@hardware=cpu.json").read_text())
+        assert record["target"] == f"models:{name}@hardware=cpu"
+        assert record["command"] == f"./pants package models:{name}@hardware=cpu"
+        for word in words:
+            assert word in record["reason"], (name, record["reason"])
+        assert "Traceback" not in record["reason"]
+        assert f"models:{name}@hardware=cpu" in result.stdout
+
+    # The tests of a model that cannot be built fail with the build's reason.
+    tests = catalogue.pants("test", "models:pointer-parity", "models:good-parity")
+    assert tests.returncode == 1
+    assert "LFS pointer" in tests.stderr + tests.stdout
+    assert "✓ models:good-parity" in tests.stderr
+
+    # What has been repaired leaves no record behind, and nothing else is built again.
+    (catalogue.root / "models/pointer.onnx").write_bytes(tiny_model(seed=9))
+    again = catalogue.pants("rebuild", "models::")
+    assert started(again, "Compile") == ["models:pointer@hardware=cpu"]
+    assert not (catalogue.root / "dist/failures/models.pointer@hardware=cpu.json").exists()
+
+
+def test_package_names_target_and_reason(catalogue: Workspace) -> None:
+    declare(catalogue, "pointer", LFS_POINTER, hardware=("cpu",))
+    result = catalogue.pants("package", "models:pointer")
+    assert result.returncode == 1
+    assert "models:pointer@hardware=cpu" in result.stderr
+    assert "LFS pointer" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_wrong_hash_of_a_file_in_the_checkout_is_refused(catalogue: Workspace) -> None:
+    declare(catalogue, "hashed", tiny_model(), hardware=("cpu",))
+    build = catalogue.root / "models/BUILD.hashed"
+    build.write_text(build.read_text().replace('source="hashed.onnx"', f'source="hashed.onnx", sha256="{"0" * 64}"'))
+    result = catalogue.pants("package", "models:hashed")
+    assert result.returncode == 1
+    for word in ("models:hashed-onnx", hashlib.sha256(tiny_model()).hexdigest(), "0" * 64):
+        assert word in result.stderr
+
+
+def test_parity_passes_on_cpu_and_warns_without_an_emulator(catalogue: Workspace) -> None:
+    declare(catalogue, "checked", tiny_model(seed=10))
+    result = succeeded(catalogue.pants("test", "models:checked-parity"))
+    assert result.stderr.count("✓ models:checked-parity") == 3
+    for hardware in ("qcom", "chestnut"):
+        assert re.search(rf"WARN.*models:checked-parity@model={hardware}.*no emulator yet", result.stderr)
+    assert not re.search(r"WARN.*model=cpu", result.stderr)
+
+
+def test_failing_parity_says_what_differs_and_how_to_repeat_it(catalogue: Workspace) -> None:
+    declare(catalogue, "pinned", tiny_model(seed=11), hardware=("cpu",))
+    build = catalogue.root / "models/BUILD.pinned"
+    build.write_text(build.read_text() + f'parity_test(name="p", model=":pinned@hardware=cpu", pinned_outputs={{"y": "{"0" * 64}"}})\n')
+    result = catalogue.pants("test", "models:p")
+    assert result.returncode == 1
+    for word in ("y", "0" * 64, "./pants test --force models:p"):
+        assert word in result.stdout + result.stderr
+
+
+def test_looser_tolerance_needs_a_reason(catalogue: Workspace) -> None:
+    declare(catalogue, "loose", tiny_model(seed=11), hardware=("cpu",))
+    build = catalogue.root / "models/BUILD.loose"
+    build.write_text(build.read_text() + 'parity_test(name="p", model=":loose@hardware=cpu", tolerance=0.5)\n')
+    result = catalogue.pants("test", "models:p")
+    assert result.returncode == 1
+    assert "tolerance_reason" in result.stdout + result.stderr
+
+
+def test_toolchain_info_prints_components_versions_and_hashes(catalogue: Workspace) -> None:
+    result = succeeded(catalogue.pants("toolchain-info", "--json", "toolchains:tinygrad-0.14"))
+    (described,) = json.loads(result.stdout)
+    assert described["python"]["kind"] in ("deb", "host")
+    names = {each["name"]: each for each in described["components"]}
+    assert {"tinygrad", "llvm", "mesa", "numpy"} <= set(names)
+    assert names["tinygrad"]["pins"] == ["tinygrad==0.14.0"]
+    assert all(re.fullmatch("[0-9a-f]{64}", each["identity"]) and each["size"] > 0 for each in described["components"])
+
+
+def test_another_tinygrad_is_refused_with_a_sentence(catalogue: Workspace) -> None:
+    declare(catalogue, "future", tiny_model(), hardware=("cpu",), toolchain="toolchains:future")
+    with (catalogue.root / "toolchains/BUILD").open("a") as build:
+        build.write(
+            dedent("""
+            tinygrad_source(name="future-tinygrad", commit="f" * 40, path="future", adapter="9.9.9")
+            toolchain(
+                name="future",
+                python=[":python-3.13", ":python-host"],
+                tinygrad=":future-tinygrad",
+                components=[":llvm-20", ":tinymesa", ":numpy"],
+            )
+            """)
+        )
+    (catalogue.root / "toolchains/future/tinygrad").mkdir(parents=True)
+    (catalogue.root / "toolchains/future/tinygrad/__init__.py").write_text("")
+    result = catalogue.pants("package", "models:future")
+    assert result.returncode == 1
+    assert re.search(r"9\.9\.9.*0\.14\.0", result.stderr)
+
+
+def test_a_valid_onnx_is_what_the_tests_build() -> None:
+    onnx.checker.check_model(onnx.load_from_string(tiny_model()), full_check=True)
