@@ -18,7 +18,7 @@ from autoclave.errors import ArtifactError, ToolchainError
 def decoded(tmp_path: Path, target: Target, code: bytes, name: str = "kernel") -> tuple[Instruction, ...]:
     write_kernels(tmp_path / "artifact.pkl", target, [(name, code)])
     with open_artifact(tmp_path / "artifact.pkl") as artifact:
-        return disassemble(artifact, 0)
+        return disassemble(artifact, [0])[0]
 
 
 def test_a630_code_is_shown_as_mesa_shows_it(tmp_path: Path) -> None:

@@ -31,24 +31,45 @@ class CodeChange:
     note: str | None = None
 
 
-def diff_code(left: Artifact, left_kernel: int, right: Artifact, right_kernel: int) -> CodeChange | None:
-    """How the code of two kernels differs, None if it is the same."""
-    mine = left.read(left.header.kernels[left_kernel].lib)
-    its = right.read(right.header.kernels[right_kernel].lib)
-    if mine == its:
-        return None
-    first = next((at for at, (a, b) in enumerate(zip(mine, its, strict=False)) if a != b), min(len(mine), len(its)))
+def diff_code(left: Artifact, right: Artifact, pairs: Sequence[tuple[int, int]]) -> list[CodeChange | None]:
+    """How the code of each pair of kernels (numbers in `left` and `right`) differs; None where it is the same."""
+    changed = [pair for pair in pairs if _code(left, pair[0]) != _code(right, pair[1])]
     try:
-        left_texts = [instruction.text for instruction in disassemble(left, left_kernel)]
-        right_texts = [instruction.text for instruction in disassemble(right, right_kernel)]
+        left_texts = _texts(left, [number for number, _ in changed])
+        right_texts = _texts(right, [number for _, number in changed])
+        found = {
+            pair: _compare(_code(left, pair[0]), _code(right, pair[1]), mine, its)
+            for pair, mine, its in zip(changed, left_texts, right_texts, strict=True)
+        }
     except AutoclaveError as error:
-        return CodeChange(len(mine), len(its), first, note=str(error))
+        found = {pair: _compare_bytes(_code(left, pair[0]), _code(right, pair[1]), str(error)) for pair in changed}
+    return [found.get(pair) for pair in pairs]
+
+
+def _code(artifact: Artifact, kernel: int) -> memoryview:
+    return artifact.read(artifact.header.kernels[kernel].lib)
+
+
+def _texts(artifact: Artifact, kernels: list[int]) -> list[list[str]]:
+    return [[instruction.text for instruction in code] for code in disassemble(artifact, kernels)]
+
+
+def _compare_bytes(left: memoryview, right: memoryview, note: str) -> CodeChange:
+    return CodeChange(left.nbytes, right.nbytes, _first_difference(left, right), note=note)
+
+
+def _first_difference(left: memoryview, right: memoryview) -> int:
+    places = (at for at, (mine, its) in enumerate(zip(left, right, strict=False)) if mine != its)
+    return next(places, min(left.nbytes, right.nbytes))
+
+
+def _compare(left: memoryview, right: memoryview, left_texts: list[str], right_texts: list[str]) -> CodeChange:
     matcher = SequenceMatcher(None, left_texts, right_texts)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     return CodeChange(
-        left_nbytes=len(mine),
-        right_nbytes=len(its),
-        first=first,
+        left_nbytes=left.nbytes,
+        right_nbytes=right.nbytes,
+        first=_first_difference(left, right),
         left_instructions=len(left_texts),
         right_instructions=len(right_texts),
         removed=sum(stop - start for _, start, stop, _, _ in changes),

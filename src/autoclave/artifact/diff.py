@@ -130,15 +130,16 @@ def _diff_kernels(left: Artifact, right: Artifact) -> Iterator[KernelChange]:
     left_numbers = {label: number for number, label in enumerate(_labels(left.header))}
     right_numbers = {label: number for number, label in enumerate(_labels(right.header))}
     left_fields, right_fields = _kernel_fields(left.header), _kernel_fields(right.header)
+    pairs = {label: (mine, right_numbers[label]) for label, mine in left_numbers.items() if label in right_numbers}
+    codes = dict(zip(pairs, diff_code(left, right, list(pairs.values())), strict=True))
     for label, mine in left_numbers.items():
-        its = right_numbers.get(label)
-        if its is None:
+        if label not in pairs:
             yield KernelChange(label, mine, None)
             continue
+        its = right_numbers[label]
         fields = tuple(diff_fields(left_fields[mine], right_fields[its]))
-        code = diff_code(left, mine, right, its)
-        if fields or code is not None:
-            yield KernelChange(label, mine, its, fields, code)
+        if fields or codes[label] is not None:
+            yield KernelChange(label, mine, its, fields, codes[label])
     yield from (KernelChange(label, None, its) for label, its in right_numbers.items() if label not in left_numbers)
 
 

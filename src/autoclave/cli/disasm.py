@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the kernel's instructions."""
     with open_artifact(args.artifact) as artifact:
         number = find_kernel(artifact, args.kernel)
-        instructions = disassemble(artifact, number)
+        (instructions,) = disassemble(artifact, [number])
         if args.json:
             print(json.dumps([_as_json(instruction) for instruction in instructions], indent=2))
         else:

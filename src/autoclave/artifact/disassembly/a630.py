@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import tinymesa
 
@@ -22,26 +24,36 @@ _TIME_LIMIT = 60
 _MARK = b"\x01"
 
 
-def decode(lib: bytes, name: str) -> tuple[Instruction, ...]:
-    """The instructions of `lib`. `name` is not needed: an a630 kernel has one entry, at its start."""
-    del name
-    if len(lib) % INSTRUCTION_SIZE:
-        raise ArtifactError(f"a630 code of {len(lib)} bytes is not whole instructions of {INSTRUCTION_SIZE}")
+def decode(kernels: Sequence[tuple[str, bytes]]) -> list[tuple[Instruction, ...]]:
+    """The instructions of each kernel (name and code); the name does not matter, since the entry is at the start."""
+    for name, code in kernels:
+        if len(code) % INSTRUCTION_SIZE:
+            raise ArtifactError(f"kernel {name!r}: a630 code of {len(code)} bytes is not whole instructions of 8 bytes")
+    printed = _run([code for _, code in kernels])
+    return [_instructions(code, texts) for (_, code), texts in zip(kernels, printed, strict=True)]
+
+
+def _run(codes: list[bytes]) -> Any:
+    """What `_main` says about `codes`, from a process of its own."""
     command = [sys.executable, "-m", "autoclave.artifact.disassembly.a630"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    request = json.dumps([code.hex() for code in codes]).encode()
     try:
         done = subprocess.run(
-            command, input=lib, capture_output=True, env=environment, timeout=_TIME_LIMIT, check=False
+            command, input=request, capture_output=True, env=environment, timeout=_TIME_LIMIT, check=False
         )
     except subprocess.TimeoutExpired:
         raise ArtifactError(f"Mesa's disassembler did not finish within {_TIME_LIMIT} s") from None
     if done.returncode != 0:
-        raise ArtifactError(
-            f"Mesa's disassembler failed (exit code {done.returncode}): {done.stderr[-200:].decode(errors='replace')}"
-        )
+        reason = done.stderr[-200:].decode(errors="replace")
+        raise ArtifactError(f"Mesa's disassembler failed (exit code {done.returncode}): {reason}")
+    return json.loads(done.stdout)
+
+
+def _instructions(code: bytes, printed: list[tuple[str | None, str]]) -> tuple[Instruction, ...]:
     return tuple(
-        Instruction(at, lib[at : at + INSTRUCTION_SIZE], text, label)
-        for at, (label, text) in zip(range(0, len(lib), INSTRUCTION_SIZE), json.loads(done.stdout), strict=False)
+        Instruction(at, code[at : at + INSTRUCTION_SIZE], text, label)
+        for at, (label, text) in zip(range(0, len(code), INSTRUCTION_SIZE), printed, strict=False)
     )
 
 
@@ -99,5 +111,10 @@ def _labelled(pieces: list[str]) -> list[tuple[str | None, str]]:
     return found
 
 
+def _main() -> None:
+    codes = [bytes.fromhex(code) for code in json.load(sys.stdin)]
+    json.dump([_labelled(_print(code).split(_MARK.decode())[1:]) for code in codes], sys.stdout)
+
+
 if __name__ == "__main__":
-    json.dump(_labelled(_print(sys.stdin.buffer.read()).split(_MARK.decode())[1:]), sys.stdout)
+    _main()

@@ -1,6 +1,6 @@
 """Choosing the disassembler for a kernel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from autoclave.artifact.disassembly.instruction import Instruction
@@ -16,19 +16,28 @@ _MODULES = (
 """Start of the architecture's name, the module that knows it, and the package that the module leans on."""
 
 
-def disassemble(artifact: Artifact, kernel: int) -> tuple[Instruction, ...]:
-    """The instructions of kernel number `kernel`.
+Decoder = Callable[[Sequence[tuple[str, bytes]]], list[tuple[Instruction, ...]]]
+"""Takes kernels as name and code, gives the instructions of each."""
 
-    Raises `ToolchainError` if the package that decodes its instruction set is not installed, `ArtifactError` if the set
-    is unknown or the code cannot be decoded.
+
+def disassemble(artifact: Artifact, kernels: Sequence[int]) -> list[tuple[Instruction, ...]]:
+    """The instructions of each of `kernels`, given by their numbers; many at once are much faster than one by one.
+
+    Raises `ToolchainError` if the package that decodes the instruction set is not installed, `ArtifactError` if the set
+    is unknown or the code of a kernel cannot be decoded.
     """
     header = artifact.header
-    decode = _decoder(architecture(header, kernel))
-    chosen = header.kernels[kernel]
-    try:
-        return decode(bytes(artifact.read(chosen.lib)), chosen.name)
-    except ArtifactError as error:
-        raise ArtifactError(f"{artifact.path}: kernel {chosen.name!r}: {error}") from error
+    by_architecture: dict[str, list[int]] = {}
+    for number in kernels:
+        by_architecture.setdefault(architecture(header, number), []).append(number)
+    decoded: dict[int, tuple[Instruction, ...]] = {}
+    for arch, numbers in by_architecture.items():
+        codes = [(header.kernels[number].name, bytes(artifact.read(header.kernels[number].lib))) for number in numbers]
+        try:
+            decoded.update(zip(numbers, _decoder(arch)(codes), strict=True))
+        except ArtifactError as error:
+            raise ArtifactError(f"{artifact.path}: {error}") from error
+    return [decoded[number] for number in kernels]
 
 
 def architecture(header: Header, kernel: int) -> str:
@@ -44,13 +53,11 @@ def architecture(header: Header, kernel: int) -> str:
     return min(found)
 
 
-def _decoder(arch: str) -> Callable[[bytes, str], tuple[Instruction, ...]]:
+def _decoder(arch: str) -> Decoder:
     for start, module, package in _MODULES:
         if arch.startswith(start):
             try:
-                decode: Callable[[bytes, str], tuple[Instruction, ...]] = import_module(
-                    f"{__package__}.{module}"
-                ).decode
+                decode: Decoder = import_module(f"{__package__}.{module}").decode
             except ModuleNotFoundError as error:
                 if error.name is not None and error.name.split(".")[0] == package:
                     raise ToolchainError(

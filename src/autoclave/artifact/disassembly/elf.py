@@ -32,7 +32,10 @@ def function_code(elf: bytes, name: str) -> bytes:
 
     Raises `ArtifactError` if `elf` is not a 64-bit little-endian ELF file with code in it.
     """
-    sections = _sections(elf)
+    try:
+        sections = _sections(elf)
+    except ArtifactError as error:
+        raise ArtifactError(f"kernel {name!r}: {error}") from None
     functions = {found: code for found, code in _functions(sections) if code}
     if name in functions:
         return functions[name]
@@ -41,7 +44,7 @@ def function_code(elf: bytes, name: str) -> bytes:
     for section in sections:
         if section.flags & _EXECUTABLE and section.data:
             return section.data
-    raise ArtifactError("its ELF file has no code")
+    raise ArtifactError(f"kernel {name!r}: its ELF file has no code")
 
 
 def _sections(elf: bytes) -> list[_Section]:
