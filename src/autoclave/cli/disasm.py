@@ -22,8 +22,7 @@ examples:
   autoclave disasm ARTIFACT r_64                     by the start of its name, if only one kernel begins so
   autoclave disasm ARTIFACT 3 --json | jq length     how many instructions?
 
-The decoders are optional: pip install 'autoclave[disasm]' brings tinymesa (a630), tinygrad (gfx1200) and
-capstone (x86-64).
+The decoders are packages of their own: tinymesa (a630), tinygrad (gfx1200), capstone (x86-64).
 """
 _NEAR = 5
 """How many names an error suggests."""

@@ -61,7 +61,7 @@ def _decoder(arch: str) -> Decoder:
             except ModuleNotFoundError as error:
                 if error.name is not None and error.name.split(".")[0] == package:
                     raise ToolchainError(
-                        f"disassembling {arch} needs the package {package}: pip install 'autoclave[disasm]'"
+                        f"disassembling {arch} needs the package {package}: pip install {package}"
                     ) from error
                 raise
             return decode
