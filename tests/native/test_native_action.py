@@ -1,42 +1,41 @@
-"""`python -m autoclave.native request.json`, as a process of its own."""
+"""The action `python -m autoclave.native request.json`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from native.cpu_artifacts import example_inputs, expected_result, write_artifact
 
-import autoclave
+from autoclave.native.__main__ import main
 
 
-def run_action(directory: Path, request: object) -> subprocess.CompletedProcess[str]:
-    (directory / "request.json").write_text(request if isinstance(request, str) else json.dumps(request))
-    environment = {"PYTHONPATH": ":".join([str(Path(autoclave.__file__).parents[1]), *sys.path])}
-    return subprocess.run(
-        [sys.executable, "-m", "autoclave.native", "request.json"],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The action's directory, which is its working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_action(request: object) -> int:
+    Path("request.json").write_text(request if isinstance(request, str) else json.dumps(request))
+    return main(["request.json"])
 
 
 @pytest.fixture
-def request_fields(tmp_path: Path) -> dict[str, object]:
-    write_artifact(tmp_path / "model.pkl")
-    np.savez(tmp_path / "in.npz", **example_inputs())  # type: ignore[arg-type]
+def request_fields(directory: Path) -> dict[str, object]:
+    write_artifact(directory / "model.pkl")
+    np.savez(directory / "in.npz", **example_inputs())  # type: ignore[arg-type]
     return {"artifact": "model.pkl", "part": "run", "inputs": "in.npz", "output": "out/result.npz", "repeat": 3}
 
 
-def test_outputs_and_times(tmp_path: Path, request_fields: dict[str, object]) -> None:
-    done = run_action(tmp_path, request_fields)
+def test_outputs_and_times(request_fields: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    code = run_action(request_fields)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(json.loads(done.stdout.splitlines()[-1])["seconds"]["run"]) == 3
-    with np.load(tmp_path / "out" / "result.npz") as outputs:
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+    assert len(json.loads(printed.out.splitlines()[-1])["seconds"]["run"]) == 3
+    with np.load("out/result.npz") as outputs:
         assert np.array_equal(outputs["result"], expected_result(**example_inputs()))
 
 
@@ -51,20 +50,24 @@ def test_outputs_and_times(tmp_path: Path, request_fields: dict[str, object]) ->
     ],
 )
 def test_unusable_requests_are_one_line(
-    tmp_path: Path, request_fields: dict[str, object], changes: dict[str, object], message: str
+    request_fields: dict[str, object], changes: dict[str, object], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fields = {name: value for name, value in (request_fields | changes).items() if value is not None}
 
-    done = run_action(tmp_path, fields)
+    code = run_action(fields)
 
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert message in done.stderr
+    printed = capsys.readouterr().err
+    assert code == 2
+    assert printed.startswith("error: ") and printed.count("\n") == 1
+    assert message in printed
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100000, "1" * 5000])
-def test_malformed_requests_are_one_line(tmp_path: Path, text: str) -> None:
-    done = run_action(tmp_path, text)
+def test_malformed_requests_are_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_action(text) == 2
+    assert capsys.readouterr().err.startswith("error: reading the request request.json: ")
 
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: reading the request request.json: ")
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "usage: python -m autoclave.native request.json" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,15 @@ import autoclave
 from autoclave.artifact.reader import open_artifact
 from autoclave.native.model import NativeModel, Placement
 from autoclave.parity.inputs import check_inputs
+
+if TYPE_CHECKING:  # run as processes of their own; said here so that Pants knows
+    import autoclave.compiler.__main__
+    import autoclave.compiler.adapters.tinygrad_0_14
+    import autoclave.parity.__main__
+    import autoclave.parity.record
+    import autoclave.parity.reference
+    import autoclave.source.synthetic
+    import autoclave.source.upcast  # noqa: F401
 
 
 def run_action(directory: Path, module: str, request: dict[str, Any]) -> subprocess.CompletedProcess[str]:

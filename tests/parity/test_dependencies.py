@@ -3,10 +3,17 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import autoclave
+
+if TYPE_CHECKING:  # imported in processes of their own; said here so that Pants knows
+    import autoclave.native.__main__
+    import autoclave.parity.__main__
+    import autoclave.parity.record
+    import autoclave.parity.reference  # noqa: F401
 
 HEAVY = {"onnx", "onnxruntime", "tinygrad", "llvmlite", "zstandard", "numpy"}
 

@@ -1,9 +1,8 @@
-"""The actions record, reference and parity, each as a process of its own, on a small CPU artifact."""
+"""The actions record, reference and parity, on a small CPU artifact."""
 
 import json
-import subprocess
-import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,36 @@ import pytest
 from native.cpu_artifacts import write_artifact
 from parity.reference_models import write_reference
 
-import autoclave
 from autoclave.artifact.model import Target
+from autoclave.parity import __main__ as parity
+from autoclave.parity import record, reference
 from autoclave.parity.check_file import read_check, write_check
 from autoclave.parity.gates import tensor_sha256
 
 
-def run_action(directory: Path, module: str, request: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-    (directory / "request.json").write_text(json.dumps(request))
-    environment = {"PYTHONPATH": ":".join([str(Path(autoclave.__file__).parents[1]), *sys.path])}
-    return subprocess.run(
-        [sys.executable, "-m", module, "request.json"],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+@dataclass(frozen=True)
+class Outcome:
+    """What an action returned and printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+RunAction = Callable[[Callable[[list[str]], int], dict[str, Any]], Outcome]
+
+
+@pytest.fixture
+def run_action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunAction:
+    """Runs an action's `main` on a request, in a directory that is its working directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(main: Callable[[list[str]], int], request: dict[str, Any]) -> Outcome:
+        Path("request.json").write_text(json.dumps(request))
+        capsys.readouterr()
+        return Outcome(main(["request.json"]), *capsys.readouterr())
+
+    return run
 
 
 RECORD = {"artifact": "model.pkl", "output": "model.check.zst", "seed": 42}
@@ -41,12 +54,12 @@ CHECK = {
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
+def directory(tmp_path: Path, run_action: RunAction) -> Path:
     """A directory with an artifact, its recorded check file and its reference model."""
     write_artifact(tmp_path / "model.pkl")
     write_reference(tmp_path / "model.onnx")
-    recorded = run_action(tmp_path, "autoclave.parity.record", RECORD)
-    assert recorded.returncode == 0, recorded.stderr
+    recorded = run_action(record.main, RECORD)
+    assert recorded.code == 0, recorded.stderr
     return tmp_path
 
 
@@ -60,10 +73,10 @@ def change_recorded_output(directory: Path) -> None:
     )
 
 
-def test_good_artifact_passes(directory: Path) -> None:
-    done = run_action(directory, "autoclave.parity", CHECK)
+def test_good_artifact_passes(directory: Path, run_action: RunAction) -> None:
+    done = run_action(parity.main, CHECK)
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     assert done.stdout.endswith("parity: ok\n")
     report = json.loads((directory / "out/report.json").read_text())
     assert report["status"] == "passed"
@@ -78,74 +91,72 @@ def test_good_artifact_passes(directory: Path) -> None:
     ]
 
 
-def test_recording_twice_gives_the_same_bytes(directory: Path) -> None:
+def test_recording_twice_gives_the_same_bytes(directory: Path, run_action: RunAction) -> None:
     first = (directory / "model.check.zst").read_bytes()
 
-    run_action(directory, "autoclave.parity.record", RECORD)
+    run_action(record.main, RECORD)
 
     assert (directory / "model.check.zst").read_bytes() == first
 
 
-def test_one_bit_fails_and_is_found(directory: Path) -> None:
+def test_one_bit_fails_and_is_found(directory: Path, run_action: RunAction) -> None:
     change_recorded_output(directory)
 
-    done = run_action(directory, "autoclave.parity", CHECK)
+    done = run_action(parity.main, CHECK)
 
-    assert done.returncode == 1
+    assert done.code == 1
     assert "FAILED  rung 3 replay: result: 1 of 8 values differ" in done.stdout
     assert "the first at index [1, 3]" in done.stdout
     assert done.stdout.endswith("reproduce with: ./pants test --force models:tiny-parity\n")
     assert json.loads((directory / "out/report.json").read_text())["status"] == "failed"
 
 
-def test_artifact_that_computes_something_else_fails_against_the_reference(directory: Path) -> None:
+def test_artifact_that_computes_something_else_fails_against_the_reference(
+    directory: Path, run_action: RunAction
+) -> None:
     write_reference(directory / "model.onnx", factor=3.1)
 
-    done = run_action(directory, "autoclave.parity", CHECK)
+    done = run_action(parity.main, CHECK)
 
-    assert done.returncode == 1
+    assert done.code == 1
     assert "FAILED  rung 4 reference: result: error " in done.stdout
     assert "rung 3 replay: result: all 8 values equal" in done.stdout
 
 
-def test_looser_tolerance_with_a_reason_passes_and_is_shown(directory: Path) -> None:
+def test_looser_tolerance_with_a_reason_passes_and_is_shown(directory: Path, run_action: RunAction) -> None:
     write_reference(directory / "model.onnx", factor=3.1)
 
-    done = run_action(
-        directory, "autoclave.parity", CHECK | {"tolerance": 0.5, "tolerance_reason": "the weights were rounded"}
-    )
+    done = run_action(parity.main, CHECK | {"tolerance": 0.5, "tolerance_reason": "the weights were rounded"})
 
-    assert done.returncode == 0
+    assert done.code == 0
     assert "allowed 0.5 (the weights were rounded)" in done.stdout
 
 
-def test_pinned_outputs(directory: Path) -> None:
+def test_pinned_outputs(directory: Path, run_action: RunAction) -> None:
     pinned = tensor_sha256(read_check(directory / "model.check.zst").parts[0].outputs["result"])
 
-    good = run_action(directory, "autoclave.parity", CHECK | {"pinned_outputs": {"result": pinned}})
-    bad = run_action(directory, "autoclave.parity", CHECK | {"pinned_outputs": {"result": "0" * 64}})
+    good = run_action(parity.main, CHECK | {"pinned_outputs": {"result": pinned}})
+    bad = run_action(parity.main, CHECK | {"pinned_outputs": {"result": "0" * 64}})
 
-    assert (good.returncode, bad.returncode) == (0, 1)
+    assert (good.code, bad.code) == (0, 1)
     assert f"pinned: result: sha256 {pinned}, pinned is {'0' * 64}" in bad.stdout
 
 
-def test_reference_action_gives_the_same_verdict(directory: Path) -> None:
+def test_reference_action_gives_the_same_verdict(directory: Path, run_action: RunAction) -> None:
     request = {"reference_model": "model.onnx", "check": "model.check.zst", "output": "out/reference.npz"}
-    computed = run_action(directory, "autoclave.parity.reference", request)
-    assert computed.returncode == 0, computed.stderr
-    by_model = run_action(directory, "autoclave.parity", CHECK).stdout
+    computed = run_action(reference.main, request)
+    assert computed.code == 0, computed.stderr
+    by_model = run_action(parity.main, CHECK).stdout
 
-    by_file = run_action(
-        directory, "autoclave.parity", CHECK | {"reference": "out/reference.npz", "reference_model": None}
-    ).stdout
+    by_file = run_action(parity.main, CHECK | {"reference": "out/reference.npz", "reference_model": None}).stdout
 
     assert by_file == by_model
 
 
-def test_missing_reference_is_a_warning(directory: Path) -> None:
-    done = run_action(directory, "autoclave.parity", CHECK | {"reference_model": None})
+def test_missing_reference_is_a_warning(directory: Path, run_action: RunAction) -> None:
+    done = run_action(parity.main, CHECK | {"reference_model": None})
 
-    assert done.returncode == 0
+    assert done.code == 0
     assert "WARNING rung 4 reference: all outputs: no reference model was given\n" in done.stdout
     assert done.stdout.endswith("parity: WARNING\n")
 
@@ -153,14 +164,16 @@ def test_missing_reference_is_a_warning(directory: Path) -> None:
 @pytest.mark.parametrize(
     "target", [Target("QCOM", "IR3", "a630,IMAGE_PITCH_ALIGNMENT=64"), Target("AMD", "LLVM", "gfx1200")]
 )
-def test_hardware_without_emulator_is_recorded_and_warned_of(tmp_path: Path, target: Target) -> None:
+def test_hardware_without_emulator_is_recorded_and_warned_of(
+    tmp_path: Path, run_action: RunAction, target: Target
+) -> None:
     write_artifact(tmp_path / "model.pkl", target)
     write_reference(tmp_path / "model.onnx")
 
-    recorded = run_action(tmp_path, "autoclave.parity.record", RECORD)
-    done = run_action(tmp_path, "autoclave.parity", CHECK)
+    recorded = run_action(record.main, RECORD)
+    done = run_action(parity.main, CHECK)
 
-    assert (recorded.returncode, done.returncode) == (0, 0)
+    assert (recorded.code, done.code) == (0, 0)
     check = read_check(tmp_path / "model.check.zst")
     assert check.recorded_by.kind == "none"
     assert set(check.parts[0].inputs) == {"x", "pixels"} and not check.parts[0].outputs
@@ -180,29 +193,31 @@ def test_hardware_without_emulator_is_recorded_and_warned_of(tmp_path: Path, tar
         pytest.param({"check": None}, "has no field 'check'", id="field-missing"),
     ],
 )
-def test_unusable_requests_are_one_line(directory: Path, changes: dict[str, Any], message: str) -> None:
+def test_unusable_requests_are_one_line(
+    directory: Path, run_action: RunAction, changes: dict[str, Any], message: str
+) -> None:
     request = {name: value for name, value in (CHECK | changes).items() if value is not None}
 
-    done = run_action(directory, "autoclave.parity", request)
+    done = run_action(parity.main, request)
 
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ") and message in done.stderr
 
 
-def test_reference_with_another_output_is_refused(directory: Path) -> None:
+def test_reference_with_another_output_is_refused(directory: Path, run_action: RunAction) -> None:
     write_reference(directory / "model.onnx", output_name="answer")
 
-    done = run_action(directory, "autoclave.parity", CHECK)
+    done = run_action(parity.main, CHECK)
 
-    assert done.returncode == 2
+    assert done.code == 2
     assert "the reference model has no output 'result'; it has answer" in done.stderr
 
 
-def test_check_file_of_another_build_is_refused(directory: Path) -> None:
+def test_check_file_of_another_build_is_refused(directory: Path, run_action: RunAction) -> None:
     check = read_check(directory / "model.check.zst")
     write_check(directory / "model.check.zst", replace(check, artifact_sha256="0" * 64))
 
-    done = run_action(directory, "autoclave.parity", CHECK)
+    done = run_action(parity.main, CHECK)
 
-    assert done.returncode == 2
+    assert done.code == 2
     assert "it was recorded for artifact " + "0" * 64 in done.stderr

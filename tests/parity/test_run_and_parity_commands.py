@@ -5,6 +5,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,6 +19,15 @@ from autoclave.cli.main import main
 from autoclave.errors import AutoclaveError
 from autoclave.parity.check_file import read_check
 from autoclave.parity.inputs import check_inputs
+
+if TYPE_CHECKING:  # found by name or run as processes of their own; said here so that Pants knows
+    import autoclave.cli.parity
+    import autoclave.cli.run
+    import autoclave.native.__main__
+    import autoclave.parity.__main__
+    import autoclave.parity.record
+    import autoclave.parity.reference
+    import autoclave.source.upcast  # noqa: F401
 
 OPEN = ("--sandbox", "none")
 
