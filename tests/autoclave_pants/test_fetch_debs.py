@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from package_files import make_deb, sha256
+from package_files import make_deb, sha256  # pants: no-infer-dep
 
 from autoclave_pants.fetch import debs as module
 from autoclave_pants.fetch.debs import FetchError, bases_for, parse_lock

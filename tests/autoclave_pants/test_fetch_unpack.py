@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from package_files import DEVICE, HARD_LINK, LINK, make_deb, make_wheel, tar
+from package_files import DEVICE, HARD_LINK, LINK, make_deb, make_wheel, tar  # pants: no-infer-dep
 
 from autoclave_pants.fetch import unpack as module
 from autoclave_pants.fetch.unpack import UnpackError, identity, packages_in, tree_lines, unpack

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from package_files import make_sdist, make_wheel, sha256
+from package_files import make_sdist, make_wheel, sha256  # pants: no-infer-dep
 
 from autoclave_pants.fetch import wheels as module
 from autoclave_pants.fetch.wheels import FetchError, Tags, parse_lock

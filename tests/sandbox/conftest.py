@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from launched_action import ABI, USERS, Action, make_action
+from sandbox.launched_action import ABI, USERS, Action, make_action
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FETCH = CHECKOUT / "src/autoclave_pants/fetch"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from launched_action import ABI, Action, make_action
+from sandbox.launched_action import ABI, Action, make_action
 
 PRINT_ENVIRONMENT = "import json, os; print(json.dumps(dict(os.environ)))"
 

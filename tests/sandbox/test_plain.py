@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launched_action import ABI, Action, make_action
+from sandbox.launched_action import ABI, Action, make_action
 
 SEE = """
 import json, os, sys, declared

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from launched_action import ABI, ORDINARY_USER, Action, make_action
+from sandbox.launched_action import ABI, ORDINARY_USER, Action, make_action
 
 OPTION = '`[autoclave].sandbox = "none"`'
 
