@@ -299,6 +299,7 @@ def test_a_server_without_end_is_read_no_further_than_the_declared_size(fetching
 def test_a_request_without_hash_or_size_is_refused(fetching: Fetching) -> None:
     assert "`sha256` is 'abc'" in fetching.fails("https://example.com/m.onnx", sha256="abc")
     assert "`size` is None" in fetching.fails("https://example.com/m.onnx", size=None)
+    assert "has no `output`" in fetching.fails("https://example.com/m.onnx", output=None)
 
 
 # ---- trouble on the way ----

@@ -144,6 +144,14 @@ def test_external_half_data_is_refused(tmp_path: Path) -> None:
         upcast_file(tmp_path / "in.onnx", tmp_path / "out.onnx")
 
 
+def test_a_model_too_large_for_one_file_is_refused(
+    small_supercombo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autoclave.source.upcast.MAX_PROTOBUF_BYTES", small_supercombo.stat().st_size * 3 // 2)
+    with pytest.raises(SourceError, match="in float32 it would have"):
+        upcast_file(small_supercombo, tmp_path / "out.onnx")
+
+
 def test_the_action_writes_model_and_report(small_supercombo: Path, tmp_path: Path) -> None:
     request = {"model": str(small_supercombo), "output": "out/single.onnx", "report": "out/upcast.json"}
     first = action(tmp_path, request)

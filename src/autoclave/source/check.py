@@ -5,15 +5,14 @@ The request is `{"model": path, "dimensions": {...}}` and optionally `target`, `
 (default out/interface.json). Exit code 2 with one message if the model is refused.
 """
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from autoclave.canonical import canonical_json
-from autoclave.errors import AutoclaveError
 from autoclave.source.preflight import ExpectedInput, ModelInterface, check_model
+from autoclave.source.request_file import run_action
 
 
 def check_request(request: Mapping[str, Any]) -> ModelInterface:
@@ -37,22 +36,13 @@ def _expected_input(value: str | Mapping[str, Any]) -> ExpectedInput:
     return ExpectedInput(value["name"], value.get("dtype"), None if shape is None else tuple(shape))
 
 
-def main(arguments: list[str]) -> int:
-    """Run the entry module; return its exit code."""
-    if len(arguments) != 1:
-        print("usage: python -m autoclave.source.check request.json", file=sys.stderr)
-        return 2
-    request = json.loads(Path(arguments[0]).read_bytes())
-    try:
-        interface = check_request(request)
-    except AutoclaveError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+def run(request: Mapping[str, Any]) -> None:
+    """Check the model of `request` and write its interface."""
+    interface = check_request(request)
     output = Path(request.get("output", "out/interface.json"))
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_bytes(canonical_json(interface.to_json()))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_action("autoclave.source.check", sys.argv[1:], ("model",), run))

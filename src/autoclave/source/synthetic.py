@@ -8,14 +8,15 @@ nodes, operators.
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from onnx import ModelProto
 
-from autoclave.errors import AutoclaveError, SourceError
+from autoclave.errors import SourceError
 from autoclave.source import supercombo
+from autoclave.source.request_file import run_action
 from autoclave.source.weight_stream import RandomTensor, Tensor, write_model
 
 ARCHITECTURES: dict[str, tuple[tuple[str, ...], Callable[[str, int], tuple[ModelProto, list[Tensor], int]]]] = {
@@ -36,7 +37,7 @@ def generate(architecture: str, scale: str, seed: int, output: Path) -> dict[str
     scales, build = ARCHITECTURES[architecture]
     if scale not in scales:
         raise SourceError(f"unknown scale {scale!r} of {architecture}: expected one of {', '.join(scales)}")
-    if not 0 <= seed < 2**32:
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise SourceError(f"seed {seed} of synthetic {architecture}: expected a whole number from 0 to {2**32 - 1}")
     model, tensors, flop = build(scale, seed)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -55,20 +56,12 @@ def generate(architecture: str, scale: str, seed: int, output: Path) -> dict[str
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Run the entry module; return its exit code."""
-    if len(arguments) != 1:
-        print("usage: python -m autoclave.source.synthetic request.json", file=sys.stderr)
-        return 2
-    request = json.loads(Path(arguments[0]).read_bytes())
-    try:
-        figures = generate(request["architecture"], request["scale"], request["seed"], Path(request["output"]))
-    except AutoclaveError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps(figures))
-    return 0
+def run(request: Mapping[str, Any]) -> None:
+    """Make the model of `request` and print its figures."""
+    output = Path(request["output"])
+    print(json.dumps(generate(request["architecture"], request["scale"], request["seed"], output)))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    required = ("architecture", "scale", "seed", "output")
+    sys.exit(run_action("autoclave.source.synthetic", sys.argv[1:], required, run))

@@ -8,20 +8,23 @@ is compiled from this graph, and the reference runs use it.
 A model without float16 comes out byte for byte as it came in, so that nothing after this step is done again.
 """
 
-import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, numpy_helper
 
 from autoclave.canonical import canonical_json
-from autoclave.errors import AutoclaveError, SourceError
-from autoclave.source.onnx_scanner import scan_model
+from autoclave.errors import SourceError
+from autoclave.source.onnx_scanner import ModelSummary, scan_model
+from autoclave.source.request_file import run_action
+
+MAX_PROTOBUF_BYTES = 2**31 - 1
 
 DTYPE_ATTRIBUTES = {
     "Cast": "to",
@@ -63,9 +66,10 @@ def upcast_model(model: ModelProto) -> dict[str, int]:
 def upcast_file(source: Path, output: Path) -> dict[str, int]:
     """Write the single-precision form of the model `source` to `output`; returns what `upcast_model` returns.
 
-    Raises `SourceError` if `source` is not an ONNX model, or its tensors lie outside of it.
+    Raises `SourceError` if `source` is not an ONNX model, its half-precision tensors lie outside of it, or the result would
+    be larger than protobuf allows.
     """
-    scan_model(source)
+    _check_size(source, scan_model(source))
     model = onnx.load_model(str(source), load_external_data=False)
     changes = upcast_model(model)
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -74,6 +78,17 @@ def upcast_file(source: Path, output: Path) -> dict[str, int]:
     else:
         shutil.copyfile(source, output)
     return changes
+
+
+def _check_size(source: Path, summary: ModelSummary) -> None:
+    """Refuse what would not fit into one protobuf message after its half-precision weights have doubled."""
+    weights = (*summary.initializers, *summary.subgraph_initializers)
+    size = summary.size + sum(weight.nbytes for weight in weights if weight.dtype == "float16")
+    if size > MAX_PROTOBUF_BYTES:
+        raise SourceError(
+            f"{source}: in float32 it would have {size} bytes, more than the {MAX_PROTOBUF_BYTES} of an ONNX file: "
+            "it can be neither compiled for cpu nor compared with ONNX Runtime as one file"
+        )
 
 
 def _upcast_graph(graph: GraphProto, changes: Counter[str]) -> None:
@@ -152,22 +167,13 @@ def _drop_zeros(changes: Counter[str]) -> None:
         del changes[key]
 
 
-def main(arguments: list[str]) -> int:
-    """Run the entry module; return its exit code."""
-    if len(arguments) != 1:
-        print("usage: python -m autoclave.source.upcast request.json", file=sys.stderr)
-        return 2
-    request = json.loads(Path(arguments[0]).read_bytes())
-    try:
-        changes = upcast_file(Path(request["model"]), Path(request["output"]))
-    except AutoclaveError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+def run(request: Mapping[str, Any]) -> None:
+    """Upcast the model of `request` and write what changed."""
+    changes = upcast_file(Path(request["model"]), Path(request["output"]))
     report = Path(request["report"])
     report.parent.mkdir(parents=True, exist_ok=True)
     report.write_bytes(canonical_json({"changed": changes}))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_action("autoclave.source.upcast", sys.argv[1:], ("model", "output", "report"), run))

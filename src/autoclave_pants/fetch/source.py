@@ -785,13 +785,23 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
+def _read_declaration(path: Path) -> Declaration:
+    try:
+        request = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FetchError(f"{path}: the request is not JSON: {error}") from error
+    if not isinstance(request, dict) or not request.get("output"):
+        raise FetchError(f"{path}: the request has no `output`")
+    return Declaration.from_request(request)
+
+
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run the script; returns its exit code."""
     if len(arguments) != 1:
         say("usage: source.py REQUEST.json")
         return 2
     try:
-        declaration = Declaration.from_request(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))
+        declaration = _read_declaration(Path(arguments[0]))
         origin = fetch(declaration, environment)
     except (FetchError, OSError) as error:
         token = environment.get("HF_TOKEN", "").strip()
