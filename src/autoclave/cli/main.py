@@ -9,12 +9,15 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from autoclave import __version__
 from autoclave.cli import COMMANDS
 from autoclave.cli.text import printable
 from autoclave.errors import AutoclaveError
+
+if TYPE_CHECKING:  # imported by name when needed; spelled out for build tools, which cannot see that
+    from autoclave.cli import diff, disasm, inspect, lock, parity, run, verify  # noqa: F401
 
 BAD_INPUT = 2
 INTERRUPTED = 130

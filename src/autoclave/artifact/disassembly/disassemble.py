@@ -1,23 +1,40 @@
 """Choosing the disassembler for a kernel."""
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 
 from autoclave.artifact.disassembly.instruction import Instruction
 from autoclave.artifact.model import Header
 from autoclave.artifact.reader import Artifact
 from autoclave.errors import ArtifactError, ToolchainError
 
-_MODULES = (
-    ("a6", "a630", "tinymesa"),
-    ("gfx12", "gfx1200", "tinygrad"),
-    ("x86_64", "x86", "capstone"),
-)
-"""Start of the architecture's name, the module that knows it, and the package that the module leans on."""
-
-
 Decoder = Callable[[Sequence[tuple[str, bytes]]], list[tuple[Instruction, ...]]]
 """Takes kernels as name and code, gives the instructions of each."""
+
+
+def _a630() -> Decoder:
+    from autoclave.artifact.disassembly.a630 import decode
+
+    return decode
+
+
+def _gfx1200() -> Decoder:
+    from autoclave.artifact.disassembly.gfx1200 import decode
+
+    return decode
+
+
+def _x86() -> Decoder:
+    from autoclave.artifact.disassembly.x86 import decode
+
+    return decode
+
+
+_INSTRUCTION_SETS = (
+    ("a6", _a630, "tinymesa"),
+    ("gfx12", _gfx1200, "tinygrad"),
+    ("x86_64", _x86, "capstone"),
+)
+"""How the architecture's name starts, how to get its decoder, and the package that the decoder leans on."""
 
 
 def disassemble(artifact: Artifact, kernels: Sequence[int]) -> list[tuple[Instruction, ...]]:
@@ -54,16 +71,14 @@ def architecture(header: Header, kernel: int) -> str:
 
 
 def _decoder(arch: str) -> Decoder:
-    for start, module, package in _MODULES:
+    for start, load, package in _INSTRUCTION_SETS:
         if arch.startswith(start):
             try:
-                decode: Decoder = import_module(f"{__package__}.{module}").decode
+                return load()
             except ModuleNotFoundError as error:
-                if error.name is not None and error.name.split(".")[0] == package:
-                    raise ToolchainError(
-                        f"disassembling {arch} needs the package {package}: pip install {package}"
-                    ) from error
-                raise
-            return decode
-    known = ", ".join(module for _, module, _ in _MODULES)
-    raise ArtifactError(f"architecture {arch!r} has no disassembler; there are ones for {known}")
+                if error.name is None or error.name.split(".")[0] != package:
+                    raise
+                raise ToolchainError(
+                    f"disassembling {arch} needs the package {package}: pip install {package}"
+                ) from error
+    raise ArtifactError(f"architecture {arch!r} has no disassembler; there are ones for a630, gfx1200 and x86-64")
