@@ -163,7 +163,7 @@ def test_weights_are_written_without_being_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"architecture": "supercomb"}, "expected one of supercombo"),
+        ({"architecture": "supercomb"}, "expected one of supercombo, stateful"),
         ({"scale": "XS"}, "expected one of S, M, L, XL"),
         ({"seed": -1}, "expected a whole number from 0"),
         ({"seed": 2**32}, "expected a whole number from 0"),
@@ -248,3 +248,52 @@ def test_half_precision_costs_little_against_what_inputs_change(model: Model) ->
 def test_extreme_inputs_stay_finite_in_half_precision(model: Model, pixel: int) -> None:
     inputs = {name: np.full_like(value, pixel if value.dtype == np.uint8 else 8) for name, value in feed(42).items()}
     assert np.isfinite(model.run_half(inputs)).all()
+
+
+# ---- the stateful architecture ----
+
+
+def test_a_stateful_model_pairs_its_state(tmp_path: Path) -> None:
+    generate("stateful", "S", 1, tmp_path / "model.onnx")
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+    interface = check_model(tmp_path / "model.onnx")
+    assert interface.state == tuple(
+        (name, f"next_{name}") for name in ("img_buffer", "features_buffer", "desire_buffer")
+    )
+    shapes = {value.name: (value.dtype, value.shape) for value in (*interface.inputs, *interface.outputs)}
+    assert shapes["new_img"] == ("uint8", (2, 6, 128, 256))
+    for name, following in interface.state:
+        assert shapes[name] == shapes[following]
+
+
+def test_a_stateful_model_is_the_supercombo_with_its_history_inside(tmp_path: Path, small_supercombo: Path) -> None:
+    """Fed frame by frame, it computes what the supercombo computes from the histories kept outside."""
+    generate("stateful", "S", 1, tmp_path / "model.onnx")
+    providers = ["CPUExecutionProvider"]
+    inside = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=providers)
+    outside = onnxruntime.InferenceSession(str(small_supercombo), providers=providers)
+    generator = np.random.default_rng(5)
+    state: dict[str, np.ndarray[Any, Any]] = {
+        "img_buffer": np.zeros((2, 6, 128, 256), np.uint8),
+        "features_buffer": np.zeros((1, 24, 512), np.float32),
+        "desire_buffer": np.zeros((1, 24, 8), np.float32),
+    }
+    constant = {"traffic_convention": np.eye(2, dtype=np.float32)[:1], "action_t": np.full((1, 2), 0.3, np.float32)}
+    frames: list[np.ndarray[Any, Any]] = [state["img_buffer"]]
+    features, desires = [np.zeros(512)] * 24, [np.zeros(8)] * 24
+    for _ in range(3):
+        frames.append(generator.integers(0, 256, (2, 6, 128, 256), np.uint8))
+        desires.append(generator.integers(0, 2, 8).astype(np.float32))
+        given = {"new_img": frames[-1], "desire": desires[-1][np.newaxis], **constant, **state}
+        outputs, *following = inside.run(["outputs", *(f"next_{name}" for name in state)], given)
+        state = dict(zip(state, following, strict=True))
+        images = np.concatenate(frames[-2:], axis=1)
+        history = {
+            "img": images[:1],
+            "big_img": images[1:],
+            "features_buffer": np.array([features[-24:]], np.float32),
+            "desire_pulse": np.array([desires[-25:]], np.float32),
+        }
+        (expected,) = outside.run(None, {**history, **constant})
+        assert np.abs(outputs - expected).max() < 5e-3
+        features.append(expected[0, supercombo.output_slices()["hidden_state"]])

@@ -61,6 +61,10 @@ class GraphBuilder:
         self.nodes.append(helper.make_node(op_type, list(inputs), names, name=name, **attributes))
         return names
 
+    def name_values(self, op_type: str, *inputs: str, outputs: tuple[str, ...], **attributes: Any) -> None:
+        """Add a node whose outputs have the given names, such as those of graph outputs."""
+        self.nodes.append(helper.make_node(op_type, list(inputs), list(outputs), name=outputs[0], **attributes))
+
     def weight(self, name: str, shape: tuple[int, ...], std: float, centre: float = 0.0) -> str:
         """Add a random weight of the given standard deviation around `centre`."""
         full = self._name(name)

@@ -9,7 +9,7 @@ import base64
 import itertools
 from dataclasses import dataclass
 
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper
 
 from autoclave.source.graph_builder import GraphBuilder
 from autoclave.source.weight_stream import Tensor
@@ -55,6 +55,19 @@ OUTPUT_ORDER = (
 OUTPUT_WIDTHS = {**VISION_HEADS, **POLICY_HEADS, "hidden_state": FEATURE_WIDTH}
 OUTPUT_WIDTH = sum(OUTPUT_WIDTHS.values())
 
+type Interface = tuple[int, tuple[int, ...]]
+"""An element type of ONNX and a shape."""
+
+INPUTS: dict[str, Interface] = {
+    "img": (TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
+    "big_img": (TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
+    "features_buffer": (TensorProto.FLOAT, (1, PAST, FEATURE_WIDTH)),
+    "desire_pulse": (TensorProto.FLOAT, (1, CONTEXT, DESIRE_WIDTH)),
+    "traffic_convention": (TensorProto.FLOAT, (1, 2)),
+    "action_t": (TensorProto.FLOAT, (1, 2)),
+}
+OUTPUTS: dict[str, Interface] = {"outputs": (TensorProto.FLOAT, (1, OUTPUT_WIDTH))}
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -94,8 +107,13 @@ def build(scale: str, seed: int) -> tuple[ModelProto, list[Tensor], int]:
     Returns the model without its initialisers, the initialisers in file order, and the model's work per run in floating
     point operations.
     """
-    shape = SCALES[scale]
     graph = GraphBuilder(seed)
+    add_network(graph, SCALES[scale])
+    return finished_model(graph, "supercombo", f"synthetic/{scale}/{seed}", INPUTS, OUTPUTS), graph.tensors, graph.flop
+
+
+def add_network(graph: GraphBuilder, shape: Scale) -> str:
+    """Add everything between the values named in `INPUTS` and `outputs`; returns the current feature vector."""
     with graph.scope("vision"):
         feature = _vision(graph, shape)
     with graph.scope("policy"):
@@ -107,7 +125,7 @@ def build(scale: str, seed: int) -> tuple[ModelProto, list[Tensor], int]:
     }
     joined = graph.op("Concat", *(outputs[name] for name in OUTPUT_ORDER), axis=1)
     graph.nodes.append(helper.make_node("Cast", [joined], ["outputs"], name="outputs", to=TensorProto.FLOAT))
-    return _model(graph, scale, seed), graph.tensors, graph.flop
+    return feature
 
 
 def output_slices() -> dict[str, slice]:
@@ -294,30 +312,22 @@ def _cut_heads(graph: GraphBuilder, x: str, width: int, heads: dict[str, int]) -
     }
 
 
-def _model(graph: GraphBuilder, scale: str, seed: int) -> ModelProto:
-    inputs = [
-        helper.make_tensor_value_info(name, dtype, dims)
-        for name, dtype, dims in (
-            ("img", TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
-            ("big_img", TensorProto.UINT8, (1, IMAGE_CHANNELS, *IMAGE_SIZE)),
-            ("features_buffer", TensorProto.FLOAT, (1, PAST, FEATURE_WIDTH)),
-            ("desire_pulse", TensorProto.FLOAT, (1, CONTEXT, DESIRE_WIDTH)),
-            ("traffic_convention", TensorProto.FLOAT, (1, 2)),
-            ("action_t", TensorProto.FLOAT, (1, 2)),
-        )
-    ]
-    outputs = [helper.make_tensor_value_info("outputs", TensorProto.FLOAT, (1, OUTPUT_WIDTH))]
+def finished_model(
+    graph: GraphBuilder, name: str, checkpoint: str, inputs: dict[str, Interface], outputs: dict[str, Interface]
+) -> ModelProto:
+    """The model of a complete graph, without its initialisers, with openpilot's metadata."""
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "supercombo", inputs, outputs),
+        helper.make_graph(graph.nodes, name, _value_infos(inputs), _value_infos(outputs)),
         opset_imports=[helper.make_opsetid("", 18)],
         producer_name="autoclave.source.synthetic",
         ir_version=9,
     )
-    helper.set_model_props(
-        model,
-        {"model_checkpoint": f"synthetic/{scale}/{seed}", "output_slices": encode_slices(output_slices())},
-    )
+    helper.set_model_props(model, {"model_checkpoint": checkpoint, "output_slices": encode_slices(output_slices())})
     return model
+
+
+def _value_infos(values: dict[str, Interface]) -> list[ValueInfoProto]:
+    return [helper.make_tensor_value_info(name, dtype, dims) for name, (dtype, dims) in values.items()]
 
 
 def encode_slices(slices: dict[str, slice]) -> str:

@@ -1,6 +1,6 @@
 """Make a synthetic model: `python -m autoclave.source.synthetic request.json`.
 
-The request is `{"architecture": "supercombo", "scale": "S"|"M"|"L"|"XL", "seed": n, "output": "out/model.onnx"}`. The
+The request is `{"architecture": "supercombo"|"stateful", "scale": "S"|"M"|"L"|"XL", "seed": n, "output": "out/model.onnx"}`. The
 file's bytes depend on architecture, scale and seed alone. Prints one JSON object: sha256, size, parameters, flop,
 nodes, operators.
 """
@@ -15,12 +15,13 @@ from typing import Any
 from onnx import ModelProto
 
 from autoclave.errors import SourceError
-from autoclave.source import supercombo
+from autoclave.source import stateful, supercombo
 from autoclave.source.request_file import run_action
 from autoclave.source.weight_stream import RandomTensor, Tensor, write_model
 
 ARCHITECTURES: dict[str, tuple[tuple[str, ...], Callable[[str, int], tuple[ModelProto, list[Tensor], int]]]] = {
     "supercombo": (tuple(supercombo.SCALES), supercombo.build),
+    "stateful": (tuple(supercombo.SCALES), stateful.build),
 }
 """Name -> (scales, builder)."""
 
