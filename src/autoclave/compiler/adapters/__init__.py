@@ -1,6 +1,7 @@
 """Adapters: one module for each range of tinygrad versions whose internals it knows."""
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Protocol, cast
 
 from autoclave.errors import ToolchainError
@@ -45,5 +46,22 @@ def adapter_module(version: str) -> str:
 
 
 def load_adapter(version: str) -> Adapter:
-    """Import the adapter for tinygrad `version`, and tinygrad with it: the environment must be ready."""
-    return cast("Adapter", importlib.import_module(adapter_module(version)))
+    """Import the adapter for tinygrad `version`, and tinygrad with it: the environment must be ready.
+
+    Raises `ToolchainError` for an unknown version, and if the tinygrad at hand says that it is another one.
+    """
+    module = adapter_module(version)
+    present = _present_version()
+    if present is not None and present.partition("+")[0] != version.partition("+")[0]:
+        raise ToolchainError(
+            f"the toolchain declares tinygrad {version}, but its component is tinygrad {present}: correct the pin"
+        )
+    return cast("Adapter", importlib.import_module(module))
+
+
+def _present_version() -> str | None:
+    """What the installed tinygrad says; None for a source tree without package metadata."""
+    try:
+        return importlib.metadata.version("tinygrad")
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -112,9 +112,9 @@ class MappedParser(tinygrad_onnx.OnnxPBParser):  # type: ignore[misc]
     def _tensor(self, name: str, content: memoryview, dtype: DType, shape: tuple[int, ...]) -> Tensor:
         count = content.nbytes // dtype.itemsize
         if shape == ():
-            return Tensor(content.cast("B").cast(dtype.fmt)[0], dtype=dtype).reshape(())
+            return Tensor(content.cast("B").cast(dtype.fmt)[0], device=DEVICE, dtype=dtype).reshape(())
         if count == 0:
-            return Tensor([], dtype=dtype).reshape(shape)
+            return Tensor([], device=DEVICE, dtype=dtype).reshape(shape)
         buffer = known_buffer(content, dtype)
         if name:
             self.weights[name] = buffer

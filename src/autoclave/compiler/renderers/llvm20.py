@@ -11,7 +11,10 @@ from tinygrad.helpers import Target
 from tinygrad.renderer import Renderer, llvmir
 from tinygrad.runtime.support import compiler_llvm
 
-LLVM_VERSION = (20, 1, 8)
+from autoclave.errors import ToolchainError
+
+LLVM_MAJOR = 20
+"""Kernels of any other major version are other kernels, and tinygrad's IR is written for this one."""
 
 
 class LLVM20Compiler(Compiler):  # type: ignore[misc]
@@ -19,6 +22,7 @@ class LLVM20Compiler(Compiler):  # type: ignore[misc]
 
     def __init__(self, triple: str, cpu: str, features: str) -> None:
         self.identity = (triple, cpu, features)
+        _require_llvm(llvm.llvm_version_info)
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         target = llvm.Target.from_triple(triple)
@@ -38,6 +42,14 @@ class LLVM20Compiler(Compiler):  # type: ignore[misc]
             return bytes(self.machine.emit_object(module))
         except RuntimeError as error:
             raise TinygradCompileError(str(error)) from error
+
+
+def _require_llvm(version: tuple[int, ...]) -> None:
+    if version[0] != LLVM_MAJOR:
+        found = ".".join(str(number) for number in version)
+        raise ToolchainError(
+            f"the toolchain's llvmlite holds LLVM {found}, expected LLVM {LLVM_MAJOR}: pin llvmlite 0.45 to 0.47"
+        )
 
 
 def _tuning() -> llvm.PipelineTuningOptions:
