@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,16 @@ def tinygrad_forward(model: Path, inputs: dict[str, Any]) -> Forward:
     """tinygrad's CPU device with its JIT and the compiler's LLVM 20; the inputs are on the device beforehand."""
     settings = {"DEV": f"CPU:LLVM20:{ARCH}", "JIT": "2", "CACHELEVEL": "0", "PARALLEL": "0", "NUM_CPU_THREADS": "1"}
     os.environ.update(settings, CC=str(clang(model.parent)))
-    import tinygrad.runtime.ops_cpu
-    from tinygrad import Device, Tensor, TinyJit
+    from tinygrad.device import Device
+    from tinygrad.engine.jit import TinyJit
     from tinygrad.nn.onnx import OnnxRunner
+    from tinygrad.runtime import ops_cpu
+    from tinygrad.tensor import Tensor
 
     from autoclave.compiler.renderers.llvm20 import CPULLVM20Renderer
 
-    tinygrad.runtime.ops_cpu.CPULLVMRenderer = CPULLVM20Renderer
+    setattr(ops_cpu, "CPULLVMRenderer", CPULLVM20Renderer)  # noqa: B010
+    device: Any = Device["CPU"]
     runner = OnnxRunner(str(model))
 
     @TinyJit
@@ -117,7 +121,7 @@ def tinygrad_forward(model: Path, inputs: dict[str, Any]) -> Forward:
 
     def forward() -> dict[str, Any]:
         outputs = jitted(**tensors)
-        Device["CPU"].synchronize()
+        device.synchronize()
         return {name: output.numpy() for name, output in outputs.items()}
 
     return forward
@@ -125,10 +129,11 @@ def tinygrad_forward(model: Path, inputs: dict[str, Any]) -> Forward:
 
 def clang(directory: Path) -> Path:
     """A program that is `zig clang`, since tinygrad takes a clang's name without arguments."""
-    import ziglang
-
+    wheel = find_spec("ziglang")
+    if wheel is None or wheel.origin is None:
+        sys.exit("tinygrad's CPU device needs a clang: install the wheel ziglang")
     script = directory / "clang"
-    script.write_text(f'#!/bin/sh\nexec {Path(ziglang.__file__).parent / "zig"} clang "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec {Path(wheel.origin).parent / "zig"} clang "$@"\n')
     script.chmod(0o755)
     return script
 
