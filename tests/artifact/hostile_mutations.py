@@ -1,5 +1,6 @@
 """Mutations of a valid artifact: bytes, lengths, offsets, header fields, and headers made to blow up when parsed."""
 
+import copy
 import json
 import random
 import struct
@@ -122,15 +123,15 @@ def _change(header: Any, chance: random.Random) -> None:
     if kind == 0 and isinstance(holder, dict):
         del holder[key]
     elif kind == 1 and isinstance(holder, dict):
-        holder[chance.choice(("kind", "x", "", "offset", "__class__"))] = chance.choice(EXTREMES)
+        holder[chance.choice(("kind", "x", "", "offset", "__class__"))] = copy.deepcopy(chance.choice(EXTREMES))
     elif kind == 2 and isinstance(holder, list):
-        holder.insert(key, holder[chance.randrange(len(holder))])
+        holder.insert(key, copy.deepcopy(holder[chance.randrange(len(holder))]))
     elif kind == 3 and type(holder[key]) is int:
         holder[key] += chance.choice((-4096, -256, -2, -1, 1, 2, 256, 4096))
     elif kind == 4 and isinstance(holder[key], list):
-        holder[key] = holder[key] * chance.choice((0, 2, 100))
+        holder[key] = [copy.deepcopy(item) for _ in range(chance.choice((0, 2, 100))) for item in holder[key]]
     else:
-        holder[key] = chance.choice(EXTREMES)
+        holder[key] = copy.deepcopy(chance.choice(EXTREMES))
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -203,7 +204,7 @@ def _long_strings(valid: bytes, chance: random.Random) -> bytes:
     sections, header = split_file(valid)
     holder, key = chance.choice([place for place in _places(header) if isinstance(place[0][place[1]], str)])
     holder[key] = chance.choice(("a", "é", "\U0001f600", "a" * 63 + "\U0001f600")) * chance.choice(
-        (1000, 100_000, 400_000)
+        (1000, 10_000, 100_000)
     )
     return join_file(sections, header)
 

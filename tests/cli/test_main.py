@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from artifact.sample_artifacts import write_sample
@@ -12,6 +13,9 @@ from cli.command_line import autoclave
 
 from autoclave import __version__
 from autoclave.cli import COMMANDS
+
+if TYPE_CHECKING:  # what `python -m autoclave.cli` runs, for build tools
+    import autoclave.cli.__main__  # noqa: F401
 
 
 def process(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
