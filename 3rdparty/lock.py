@@ -85,7 +85,9 @@ def merge(lock: Lock) -> str:
         for name, release, sha256 in resolve(HERE / f"{lock.name}.in", version):
             served[name, release].add(version)
             hashes[name, release].add(sha256)
-    lines = [f"# Written by 3rdparty/lock.py from {lock.name}.in for CPython {', '.join(lock.pythons)} on Linux x86-64."]
+    lines = [
+        f"# Written by 3rdparty/lock.py from {lock.name}.in for CPython {', '.join(lock.pythons)} on Linux x86-64."
+    ]
     for package in sorted(served):
         names = " or ".join(f"python_version == '{v}'" for v in lock.pythons if v in served[package])
         marker = "" if served[package] == set(lock.pythons) else f" ; {names}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from autoclave_pants.lint import ruff
-from autoclave_pants.lint.register import rules
 from pants.backend.python.target_types import PythonSourcesGeneratorTarget
 from pants.core.goals.lint import LintTargetsRequest
-from pants.testutil.rule_runner import QueryRule, RuleRunner
 from pants.core.util_rules import config_files, external_tool, source_files
 from pants.engine.process import FallibleProcessResult
+from pants.testutil.rule_runner import QueryRule, RuleRunner
+
+from autoclave_pants.lint import ruff
+from autoclave_pants.lint.register import rules
 
 
 def test_each_request_has_a_name_and_an_id_of_its_own() -> None:
