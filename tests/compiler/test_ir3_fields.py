@@ -10,6 +10,7 @@ from compiler import ir3_loader_check
 from compiler.compile_action import Compiled, action_environment
 from compiler.onnx_models import small_model
 
+from autoclave.artifact.model import Program
 from autoclave.artifact.reader import open_artifact
 
 
@@ -44,9 +45,10 @@ def test_stored_kernels_are_instructions_and_fields(compiled: Callable[[str], Co
             assert sorted(slots) == list(range(len(kernel.signature)))
 
 
-def test_workgroups_are_made_of_whole_waves_where_the_threads_allow(compiled: Callable[[str], Compiled]) -> None:
+def test_no_kernel_of_many_threads_runs_one_thread_per_workgroup(compiled: Callable[[str], Compiled]) -> None:
     with open_artifact(compiled("qcom").artifact) as artifact:
         for call in artifact.header.parts[0].calls:
+            assert isinstance(call, Program)
             local = call.local_size[0] * call.local_size[1] * call.local_size[2]
             groups = call.global_size[0] * call.global_size[1] * call.global_size[2]
             assert local > 1 or groups == 1
