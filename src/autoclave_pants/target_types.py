@@ -597,6 +597,16 @@ class PinnedOutputsField(DictStringToStringField):
     )
 
 
+class UnusedInputsField(DictStringToStringField):
+    alias = "unused_inputs"
+    help = help_text(
+        """
+        Inputs that the model really does not use, each with the reason: `{"calib": "kept for the interface; see the model's notes"}`. Any
+        other input has to change the outputs when it alone changes.
+        """
+    )
+
+
 class ParityTestTimeoutField(TestTimeoutField):
     pass
 
@@ -612,6 +622,7 @@ class ParityTestTarget(Target):
         ChangeFractionField,
         ToleranceReasonField,
         PinnedOutputsField,
+        UnusedInputsField,
         ParityTestTimeoutField,
     )
     help = help_text(

@@ -41,7 +41,7 @@ class Variation:
 class ActionRequest:
     """Run `python -m module request.json`. `inputs` lie beside the request; what it writes to `out/` is the result.
 
-    `target` and `stage` name the action in progress lines and errors; they are not part of its key.
+    `target` and `stage` name the action in progress lines and errors; they are not part of its key. `timeout` is in seconds.
     """
 
     module: str
@@ -52,6 +52,7 @@ class ActionRequest:
     stage: str = field(compare=False)
     variation: Variation = Variation()
     cache_scope: ProcessCacheScope = ProcessCacheScope.SUCCESSFUL
+    timeout: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ async def run_action(
         append_only_caches={CACHE_NAME: CACHE_DIRECTORY} if host else {},
         output_directories=(OUTPUT,),
         cache_scope=request.cache_scope,
+        timeout_seconds=request.timeout,
     )
     result = await run_process(process)
     log = result.stderr.decode(errors="replace")

@@ -32,10 +32,12 @@ from autoclave_pants.target_types import (
     ChangeFractionField,
     HardwareField,
     NoSourcesField,
+    ParityTestTimeoutField,
     PinnedOutputsField,
     TestedModelField,
     ToleranceField,
     ToleranceReasonField,
+    UnusedInputsField,
 )
 
 logger = logging.getLogger(__name__)
@@ -55,6 +57,8 @@ class ParityFieldSet(TestFieldSet):
     change_fraction: ChangeFractionField
     tolerance_reason: ToleranceReasonField
     pinned_outputs: PinnedOutputsField
+    unused_inputs: UnusedInputsField
+    timeout: ParityTestTimeoutField
 
 
 class ParityTestRequest(TestRequest):
@@ -113,6 +117,7 @@ def gates(fields: ParityFieldSet) -> dict[str, Any]:
         "change_fraction": fields.change_fraction.value,
         "tolerance_reason": fields.tolerance_reason.value,
         "pinned_outputs": dict(fields.pinned_outputs.value) if fields.pinned_outputs.value else None,
+        "unused_inputs": dict(fields.unused_inputs.value) if fields.unused_inputs.value else None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -139,7 +144,6 @@ async def test_parity(
             "reference_model": f"inputs/{MODEL}",
             "command": f"./pants test --force {fields.address}",
             "report": "out/report.json",
-            "dimensions": dict(model.dimensions),
             **gates(fields),
         }
         result = await Get(
@@ -152,6 +156,7 @@ async def test_parity(
                 target=str(fields.address),
                 stage="Test parity of",
                 cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
+                timeout=fields.timeout.calculate_from_global_options(test),
             ),
         )
     except BuildError as error:
