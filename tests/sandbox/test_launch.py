@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,17 @@ def test_killing_the_launcher_ends_the_module(action: Action, number: signal.Sig
 
         # The pipe ends when the last process that holds it has.
         assert launcher.communicate(timeout=60) == ("", None)
+
+
+def test_the_hosts_interpreter_is_in_one_place_wherever_it_lives(
+    home: Path, bubblewrap: Path, host_python: Path
+) -> None:
+    see = (
+        "import json, os, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.executable, sys.path, os.__file__]))"
+    )
+
+    def seen(executable: str) -> object:
+        options = ["--bwrap", str(bubblewrap), "--python-link", executable, "--python-abi", ABI]
+        return make_action(home / executable.replace("/", "-"), options, os.getuid()).run(see).json
+
+    assert seen(sys.executable) == seen(str(host_python))
