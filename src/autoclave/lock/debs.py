@@ -1,7 +1,8 @@
 """Lock Debian packages: versions, pool paths and hashes of some packages and all they depend on.
 
-Resolved by the machine's own apt in a private state directory, so neither root nor the machine's own suites matter. Which
-archive is asked is read from the machine's apt configuration; signatures are verified with its debian-archive-keyring.
+Resolved by the machine's own apt in a private state directory, so neither root nor the machine's own suites matter.
+Which archive is asked is read from the machine's apt configuration; signatures are verified with its
+debian-archive-keyring.
 """
 
 import os
@@ -53,7 +54,8 @@ class LockedDeb:
 def lock_debs(packages: Sequence[str], suite: str, exclude: Sequence[str] = ()) -> tuple[LockedDeb, ...]:
     """Resolve `packages` and their dependencies (no recommendations) in `suite`, less those of `exclude`.
 
-    Raises `ToolchainError` if there is no apt or keyring, an unknown suite or package, or an `exclude` that nothing needs.
+    Raises `ToolchainError` if there is no apt or keyring, an unknown suite or package, or an `exclude` that nothing
+    needs.
     """
     for name in [*packages, *exclude]:
         if not PACKAGE.fullmatch(name):

@@ -48,9 +48,9 @@ class LockedRelease:
 def lock_wheels(requirements: Sequence[str], pythons: Sequence[str]) -> tuple[LockedRelease, ...]:
     """Download the wheels of exact `requirements` (`NAME==VERSION`) for each of `pythons` (`3.13`) and hash them.
 
-    Dependencies are not followed: a lock names everything a component needs, and nothing else. Uses this interpreter's pip
-    and the index it is configured for. Raises `ToolchainError` for a requirement that is not exact, a Python that is not
-    supported, or a release that has no wheel.
+    Dependencies are not followed: a lock names everything a component needs, and nothing else. Uses this interpreter's
+    pip and the index it is configured for. Raises `ToolchainError` for a requirement that is not exact, a Python that
+    is not supported, or a release that has no wheel.
     """
     for requirement in requirements:
         if not REQUIREMENT.fullmatch(requirement):

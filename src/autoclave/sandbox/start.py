@@ -39,7 +39,10 @@ class PythonTree:
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What a module may see besides its own directory. `bubblewrap` is the wheel's tree or the executable; unused in mode "none"."""
+    """What a module may see besides its own directory.
+
+    `bubblewrap` is the wheel's tree or the executable; unused in mode "none".
+    """
 
     python: HostPython | PythonTree
     bubblewrap: Path | None = None
@@ -67,10 +70,11 @@ class Sandbox:
 def run_module(
     sandbox: Sandbox, module: str, arguments: Sequence[str], directory: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -m module arguments` with `directory` as /sandbox: read-only, but for its folder `out`, which is made.
+    """Run `python -m module arguments` with `directory` as /sandbox: read-only, but for its folder `out`, which is
+    made.
 
-    The module is looked up in `directory`/src and in the components. Raises `SandboxError` if the sandbox cannot be set up;
-    the module's own exit code and output are the result's.
+    The module is looked up in `directory`/src and in the components. Raises `SandboxError` if the sandbox cannot be set
+    up; the module's own exit code and output are the result's.
     """
     with as_file(files("autoclave.sandbox") / "launch.sh") as launcher:
         result = subprocess.run(

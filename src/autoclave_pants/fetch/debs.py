@@ -4,12 +4,14 @@ The only input of its action besides the lock, so it stands alone: standard libr
 
     python debs.py --component python --lock python-3.13.lock --output debs
 
-A package is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256), then
-fetched from the pool of the Debian archive that this machine's own apt is configured for, by apt's downloader (its proxies and
-certificates apply). No package lists are needed, so neither root nor a fresh `apt-get update`, and the lock's suite may differ from the machine's.
+A package is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256),
+then fetched from the pool of the Debian archive that this machine's own apt is configured for, by apt's downloader (its
+proxies and certificates apply). No package lists are needed, so neither root nor a fresh `apt-get update`, and the
+lock's suite may differ from the machine's.
 
-Exit code: 0; 2 for an error that must be looked into (a wrong hash, a wrong lock); 3 if the packages cannot be had on this machine (no
-apt, no Debian archive, a package that the suite has dropped, no network), so that a caller may turn to another interpreter.
+Exit code: 0; 2 for an error that must be looked into (a wrong hash, a wrong lock); 3 if the packages cannot be had on
+this machine (no apt, no Debian archive, a package that the suite has dropped, no network), so that a caller may turn to
+another interpreter.
 """
 
 from __future__ import annotations
@@ -87,7 +89,10 @@ class Request:
 
 
 def parse_lock(text: str, lock: str) -> tuple[Deb, ...]:
-    """Read a deb lock. Raises `FetchError` for a line that is not seven plain fields, another architecture, or a package named twice."""
+    """Read a deb lock.
+
+    Raises `FetchError` for a line that is not seven plain fields, another architecture, or a package named twice.
+    """
     debs: dict[str, Deb] = {}
     for number, line in enumerate(text.splitlines(), 1):
         line = line.split("#", 1)[0].strip()
@@ -232,7 +237,10 @@ def quoted(path: str) -> str:
 
 
 def archive_bases(component: str) -> tuple[tuple[str, str], ...]:
-    """(suite, base address) of each Debian archive in apt's configuration. Raises `UnavailableError` if there is none."""
+    """(suite, base address) of each Debian archive in apt's configuration.
+
+    Raises `UnavailableError` if there is none.
+    """
     try:
         result = subprocess.run(
             ["apt-get", "--print-uris", "update"],
@@ -260,7 +268,10 @@ def bases_for(deb: Deb, bases: Iterable[tuple[str, str]], component: str) -> tup
 
 
 def download(jobs: list[tuple[str, Path, str]]) -> str:
-    """Fetch (address, file, sha256) triples with apt's downloader; return what it printed. Missing files tell of failures."""
+    """Fetch (address, file, sha256) triples with apt's downloader; return what it printed.
+
+    Missing files tell of failures.
+    """
     helper = APT_HELPER if os.access(APT_HELPER, os.X_OK) else None
     if helper is None:
         return "\n".join(filter(None, (_download_plainly(address, target) for address, target, _ in jobs)))

@@ -6,9 +6,9 @@ The only input of its action besides the packages, so it stands alone: standard 
     python unpack.py --component python --kind deb --output tree debs/
     python unpack.py --component tinygrad --kind tar --keep tinygrad --output tree tinygrad.tar.gz
 
-Nothing of a package is run, and nothing is kept that an installer would add: no scripts, no RECORD (pip writes interpreter paths
-into these), no maintainer scripts. Modes are 0644 or 0755, links are relative and stay inside, times do not count.
-Exit code: 0, or 2 with one `error:` message that names the component, the file and what to do.
+Nothing of a package is run, and nothing is kept that an installer would add: no scripts, no RECORD (pip writes
+interpreter paths into these), no maintainer scripts. Modes are 0644 or 0755, links are relative and stay inside, times
+do not count. Exit code: 0, or 2 with one `error:` message that names the component, the file and what to do.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ DEB_DROPS = (
     "usr/lib/python3*/test/*",
     "usr/lib/python3*/turtledemo/*",
 )
-"""What no action needs of the interpreter's packages: documentation, configuration, character sets, the interpreter's own tests."""
+"""What no action needs of the interpreter's packages: documentation, configuration, character sets, the
+interpreter's own tests.
+"""
 
 MERGED_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Top folders that a merged Debian system keeps below usr/."""
@@ -77,7 +79,9 @@ class UnpackError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of a package: where it goes, whether it is executable, and its bytes or, for a link, its target in the tree."""
+    """One file of a package: where it goes, whether it is executable, and its bytes or, for a link, its target in
+    the tree.
+    """
 
     path: str
     executable: bool = False
@@ -109,7 +113,10 @@ class Tree:
             self._add_file(entry, package)
 
     def finish(self, dangling: str) -> None:
-        """Write the links. One whose target is not in the tree is left out (`dangling="drop"`) or refused ("refuse")."""
+        """Write the links.
+
+        One whose target is not in the tree is left out (`dangling="drop"`) or refused ("refuse").
+        """
         for path, (target, package) in sorted(self._links.items()):
             if not self._resolves(path):
                 if dangling == "refuse":
@@ -211,8 +218,8 @@ def unpack(
 ) -> None:
     """Unpack `packages` into the new directory `output`.
 
-    `kind` is `wheel`, `deb` or `tar`; `keep` is the one folder of a tar archive that is kept; `drops` are path patterns (fnmatch) to leave
-    out. Raises `UnpackError`: see the module's heading.
+    `kind` is `wheel`, `deb` or `tar`; `keep` is the one folder of a tar archive that is kept; `drops` are path patterns
+    (fnmatch) to leave out. Raises `UnpackError`: see the module's heading.
     """
     output.mkdir(parents=True, exist_ok=True)
     tree = Tree(component, output, drops + (DEB_DROPS if kind == "deb" else ()))

@@ -1,12 +1,12 @@
 """Fetch the wheels of one lock, each checked by its sha256.
 
-The only input of its action besides the lock, so it stands alone: standard library only, valid on Python 3.9. It runs under
-any interpreter that has pip, for a target interpreter that may not be on this machine.
+The only input of its action besides the lock, so it stands alone: standard library only, valid on Python 3.9. It runs
+under any interpreter that has pip, for a target interpreter that may not be on this machine.
 
     python wheels.py --component numpy --lock numpy.lock --python-abi cp313 --output wheels
 
-A wheel is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256), then
-asked of the package index that pip is configured for by environment variables (PIP_INDEX_URL, PIP_CERT, proxies).
+A wheel is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256),
+then asked of the package index that pip is configured for by environment variables (PIP_INDEX_URL, PIP_CERT, proxies).
 Exit code: 0, or 2 with one `error:` message that names the component, the file and what to do.
 """
 
@@ -189,8 +189,8 @@ def sha256_of(path: Path) -> str:
 def take_from_mirrors(digest: str, mirrors: tuple[str, ...], target: Path) -> bool:
     """Copy the file named `digest` from the first mirror that has it; whether one had.
 
-    Raises `FetchError` if a mirror serves other bytes under that name. A mirror that does not answer is passed over with a
-    warning on stderr.
+    Raises `FetchError` if a mirror serves other bytes under that name. A mirror that does not answer is passed over
+    with a warning on stderr.
     """
     for mirror in mirrors:
         place = f"{mirror.rstrip('/')}/{digest}"
