@@ -2,7 +2,6 @@
 
 import json
 import struct
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +96,6 @@ def _warp(weights: list[Span]) -> Part:
 
 def _half(buffer: int, offset: int, nbytes: int) -> Argument:
     return Argument(buffer, offset, nbytes, "float16")
-
-
-def without_init(header: Header) -> Header:
-    """The header, its first part stripped of init."""
-    return replace(header, parts=(replace(header.parts[0], init=()), *header.parts[1:]))
 
 
 HEADER_AT = struct.Struct("<QQ")
