@@ -24,6 +24,7 @@ from tinygrad.uop.ops import Ops, UOp, buffers
 from autoclave.artifact.model import Parameter
 from autoclave.compiler.adapters.tinygrad_0_14_onnx import DEVICE, MappedParser, unknown_buffer, unsupported_operators
 from autoclave.compiler.captured import Capture, CapturedBuffer, CapturedCall, CapturedKernel, CapturedTensor
+from autoclave.compiler.environment import profile_flags
 from autoclave.compiler.host_memory import HostMemory
 from autoclave.compiler.objects import LAUNCH_FIELDS
 from autoclave.compiler.profiles import HardwareProfile
@@ -41,8 +42,6 @@ _FLAG = re.compile(r"""(?:getenv|ContextVar|_DEV)\(\s*["']([A-Z0-9_]+)["']""")
 
 def check_flags(profile: HardwareProfile, absent_flags: tuple[str, ...]) -> None:
     """Raise `ToolchainError` for a flag of the profile that this tinygrad does not read and nobody declared absent."""
-    from autoclave.compiler.environment import profile_flags
-
     unknown = sorted(set(profile_flags(profile, absent_flags)) - known_flags())
     if unknown:
         raise ToolchainError(
@@ -69,7 +68,7 @@ def capture(
         raise ToolchainError(
             "tinygrad 0.14 needs Python 3.12 or newer to read float16 constants; on older ones models come out wrong"
         )
-    _install_null_device()
+    _install_null_device(profile)
     runner, weights, output_types = _load(model, _mapped(model))
     inputs = _input_tensors(runner, dimensions)
     outputs = _trace(runner, inputs, output_types)
@@ -110,14 +109,12 @@ class _NullProgram(Program):  # type: ignore[misc]
         )
 
 
-def _install_null_device() -> None:
-    from autoclave.compiler.renderers import llvm20
-
+def _install_null_device(profile: HardwareProfile) -> None:
     device = Device[DEVICE]
-    device.renderers = [
-        *device.renderers,
-        *(renderer for renderer in llvm20.RENDERERS if renderer not in device.renderers),
-    ]
+    if profile.renderer == "llvm":
+        from autoclave.compiler.renderers import llvm20
+
+        device.renderers = [*device.renderers, *llvm20.RENDERERS]
     device.allocator = _HostAllocator(device)
     device.runtime_t = _NullProgram
     tinygrad_onnx._to_python_const = _host_constant
