@@ -159,8 +159,13 @@ class OnnxFileTarget(Target):
 class ArchitectureField(StringField):
     alias = "architecture"
     default = "supercombo"
-    valid_choices = ("supercombo",)
-    help = help_text("The interface to imitate. `supercombo`: fused vision and policy with feature history.")
+    valid_choices = ("supercombo", "stateful")
+    help = help_text(
+        """
+        The interface to imitate. `supercombo`: fused vision and policy, with the feature history as an input. `stateful`: the same
+        with its history inside, as pairs of an input `X` and an output `next_X`.
+        """
+    )
 
 
 class ScaleField(StringField):
