@@ -131,6 +131,16 @@ def drop(*path: Any) -> Callable[[Any], None]:
     return change
 
 
+def both(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Two changes of a header, one after the other."""
+
+    def change(header: Any) -> None:
+        first(header)
+        second(header)
+
+    return change
+
+
 RUN = ("parts", 0)
 IMG, STATE, WEIGHT, BIAS, PERSISTENT, ARENA, OUTPUT = (("parts", 0, "buffers", number) for number in range(7))
 CALL = ("parts", 0, "calls", 0)
@@ -177,7 +187,7 @@ FIELD_ATTACKS: dict[str, tuple[Callable[[Any], None], str]] = {
     "arena of 5 GiB": (put(5 << 30, *ARENA, "nbytes"), "at most 4294967296 are allowed"),
     "persistent buffer of 2^53 bytes": (put((1 << 53) - 1, *PERSISTENT, "nbytes"), "at most 4294967296 are allowed"),
     "two buffers of 3 GiB": (
-        lambda header: (put(3 << 30, *ARENA, "nbytes")(header), put(3 << 30, *OUTPUT, "nbytes")(header)),
+        both(put(3 << 30, *ARENA, "nbytes"), put(3 << 30, *OUTPUT, "nbytes")),
         "at most 4294967296 are allowed",
     ),
     # tensors

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_header_that_a_reader_would_refuse_is_not_written(path: Path) -> None:
     [{"x": float("nan")}, {"x": "\ud800"}, {"x": b"bytes"}, {"x": 1 << 60}, {b"x": 2}],
     ids=["nan", "surrogate", "bytes", "big integer", "key that is no string"],
 )
-def test_metadata_that_is_not_json_is_not_written(path: Path, metadata: dict[object, object]) -> None:
+def test_metadata_that_is_not_json_is_not_written(path: Path, metadata: dict[str, Any]) -> None:
     with pytest.raises(ArtifactError, match="header"), ArtifactWriter(path) as writer:
         spans = [writer.add_weight(data) for data in (b"w" * 1024, b"v" * 32, b"u" * 8)]
         header = sample_header(spans, [writer.add_blob(b"code"), writer.add_blob(b"more")])

@@ -32,7 +32,10 @@ def test_differences_give_exit_code_1_and_are_listed(
 ) -> None:
     done = autoclave(capsys, "diff", *pair)
     assert done.code == 1
-    assert "different: 1 header field, 2 of 2 kernels, 1 of 1 weight, 0 sections moved\n" in done.out
+    assert (
+        "different: 1 header field, 2 kernels (1 in A, 2 in B), 1 weight (1 in A, 1 in B), 0 sections moved\n"
+        in done.out
+    )
     assert "\nheader\n  parts[run].calls[1]: nothing -> " in done.out
     assert "  loop (number 0 in A, 0 in B): 5 -> 5 instructions, 1 removed, 1 added\n" in done.out
     assert "    - add.u r3.z, r3.z, r3.w\n    + add.u r3.z, r3.z, r4.x\n" in done.out

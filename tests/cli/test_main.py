@@ -15,7 +15,7 @@ from autoclave import __version__
 from autoclave.cli import COMMANDS
 
 if TYPE_CHECKING:  # what `python -m autoclave.cli` runs, for build tools
-    import autoclave.cli.__main__  # noqa: F401
+    from autoclave.cli import __main__  # noqa: F401
 
 
 def process(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,10 @@ def write_statement(path: Path, sha256: str, **changes: object) -> Path:
 
 
 def write_check_for(path: Path, sha256: str) -> Path:
-    run_inputs = {"img": np.zeros((1, 4, 8), np.uint8), "state": np.zeros(16, np.float16)}
+    run_inputs: dict[str, np.ndarray[Any, Any]] = {
+        "img": np.zeros((1, 4, 8), np.uint8),
+        "state": np.zeros(16, np.float16),
+    }
     parts = (PartCheck("run", 42, run_inputs, {}), PartCheck((1928, 1208), 42, {}, {}))
     write_check(path, CheckFile(sha256, Recorder("none", "", ""), parts))
     return path

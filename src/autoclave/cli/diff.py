@@ -56,8 +56,8 @@ def diff_lines(found: ArtifactDiff, limit: int = 20) -> Iterator[str]:
     yield _side_text("B", found.right)
     yield (
         f"different: {count_text(len(found.fields), 'header field')}, "
-        f"{len(found.kernels)} of {count_text(max(found.left.kernels, found.right.kernels), 'kernel')}, "
-        f"{len(found.weights)} of {count_text(max(found.left.weights, found.right.weights), 'weight')}, "
+        f"{count_text(len(found.kernels), 'kernel')} ({found.left.kernels} in A, {found.right.kernels} in B), "
+        f"{count_text(len(found.weights), 'weight')} ({found.left.weights} in A, {found.right.weights} in B), "
         f"{count_text(found.moved, 'section')} moved"
     )
     if not (found.fields or found.kernels or found.weights or found.moved):
