@@ -2,8 +2,8 @@
 
 
 def parity_tests(name, model, hardware=("cpu", "qcom", "chestnut"), **fields):
-    parity_test(  # noqa: F821  (a symbol of BUILD files)
-        name=name,
-        model=parametrize(**{each: f"{model}@hardware={each}" for each in hardware}),  # noqa: F821
-        **fields,
-    )
+    if len(hardware) == 1:
+        each_model = model
+    else:
+        each_model = parametrize(**{each: f"{model}@hardware={each}" for each in hardware})  # noqa: F821
+    parity_test(name=name, model=each_model, **fields)  # noqa: F821  (symbols of BUILD files)

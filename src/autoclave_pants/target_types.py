@@ -6,6 +6,7 @@ from typing import Iterable, Mapping, Optional, Union
 
 from pants.core.goals.test import TestTimeoutField
 from pants.engine.addresses import Address
+from pants.engine.internals.parametrize import Parametrize
 from pants.engine.target import (
     COMMON_TARGET_FIELDS,
     Dependencies,
@@ -448,6 +449,15 @@ class HardwareField(StringField):
         `models:name@hardware=qcom` one.
         """
     )
+
+    @classmethod
+    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
+        if isinstance(raw_value, Parametrize):
+            raise InvalidFieldException(
+                f"The field `hardware` of the target {address} is {raw_value}: `parametrize` takes two values or more. For one "
+                f"hardware write the plain string, for example `hardware={next(iter(raw_value.to_parameters()), 'cpu')!r}`."
+            )
+        return super().compute_value(raw_value, address)
 
 
 class RendererField(StringField):

@@ -12,6 +12,7 @@ from autoclave_pants.target_types import (
     targets,
 )
 from pants.engine.addresses import Address
+from pants.engine.internals.parametrize import Parametrize
 from pants.engine.target import InvalidFieldChoiceException, InvalidFieldException, InvalidFieldTypeException
 from pants.util.frozendict import FrozenDict
 
@@ -41,6 +42,7 @@ def test_value_is_accepted(field, value, expected):
     [
         (ModelSourceField, [":a", ":b"], InvalidFieldException, ["source", "models:pop223", "one address", ":a, :b"]),
         (HardwareField, "adreno", InvalidFieldChoiceException, ["hardware", "adreno", "qcom"]),
+        (HardwareField, Parametrize("cpu"), InvalidFieldException, ["two values", "hardware='cpu'"]),
         (Sha256Field, "ABC", InvalidFieldException, ["sha256", "ABC", "64 lower-case", "sha256sum"]),
         (Sha256Field, "A" * 64, InvalidFieldException, ["64 lower-case"]),
         (DimensionsField, {"N": 0}, InvalidFieldTypeException, ["dimensions", "positive"]),

@@ -45,11 +45,12 @@ def declare(workspace: Workspace, name: str, model: bytes, hardware: tuple[str, 
     """Put a model into the catalogue: its ONNX file, its target and its parity tests."""
     extra = "".join(f", {field}={value!r}" for field, value in fields.items())
     choices = ", ".join(repr(each) for each in hardware)
+    declared = f"parametrize({choices})" if len(hardware) > 1 else choices
     (workspace.root / f"models/{name}.onnx").write_bytes(model)
     (workspace.root / f"models/BUILD.{name}").write_text(
         dedent(f"""
         onnx_file(name="{name}-onnx", source="{name}.onnx")
-        onnx_model(name="{name}", source=":{name}-onnx", hardware=parametrize({choices}){extra})
+        onnx_model(name="{name}", source=":{name}-onnx", hardware={declared}{extra})
         parity_tests(name="{name}-parity", model=":{name}", hardware=({choices},))
         """)
     )
@@ -186,13 +187,13 @@ def test_rebuild_builds_what_it_can_and_records_what_failed(rebuilt: tuple[Works
     assert f"1 built, {len(BROKEN)} failed" in result.stdout
     assert (catalogue.root / "dist/models/good/cpu/good_tinygrad.pkl").is_file()
     for name, (_, _, words) in BROKEN.items():
-        record = json.loads((catalogue.root / f"dist/failures/models.{name}@hardware=cpu.json").read_text())
-        assert record["target"] == f"models:{name}@hardware=cpu"
-        assert record["command"] == f"./pants package models:{name}@hardware=cpu"
+        record = json.loads((catalogue.root / f"dist/failures/models.{name}.json").read_text())
+        assert record["target"] == f"models:{name}"
+        assert record["command"] == f"./pants package models:{name}"
         for word in words:
             assert word in record["reason"], (name, record["reason"])
         assert "Traceback" not in record["reason"]
-        assert f"models:{name}@hardware=cpu" in result.stdout
+        assert f"models:{name}" in result.stdout
 
     # The tests of a model that cannot be built fail with the build's reason.
     tests = catalogue.pants("test", "models:pointer-parity", "models:good-parity")
@@ -203,15 +204,15 @@ def test_rebuild_builds_what_it_can_and_records_what_failed(rebuilt: tuple[Works
     # What has been repaired leaves no record behind, and nothing else is built again.
     (catalogue.root / "models/pointer.onnx").write_bytes(tiny_model(seed=9))
     again = catalogue.pants("rebuild", "models::")
-    assert started(again, "Compile") == ["models:pointer@hardware=cpu"]
-    assert not (catalogue.root / "dist/failures/models.pointer@hardware=cpu.json").exists()
+    assert started(again, "Compile") == ["models:pointer"]
+    assert not (catalogue.root / "dist/failures/models.pointer.json").exists()
 
 
 def test_package_names_target_and_reason(catalogue: Workspace) -> None:
     declare(catalogue, "pointer", LFS_POINTER, hardware=("cpu",))
     result = catalogue.pants("package", "models:pointer")
     assert result.returncode == 1
-    assert "models:pointer@hardware=cpu" in result.stderr
+    assert "models:pointer" in result.stderr
     assert "LFS pointer" in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -238,7 +239,7 @@ def test_parity_passes_on_cpu_and_warns_without_an_emulator(catalogue: Workspace
 def test_failing_parity_says_what_differs_and_how_to_repeat_it(catalogue: Workspace) -> None:
     declare(catalogue, "pinned", tiny_model(seed=11), hardware=("cpu",))
     build = catalogue.root / "models/BUILD.pinned"
-    build.write_text(build.read_text() + f'parity_test(name="p", model=":pinned@hardware=cpu", pinned_outputs={{"y": "{"0" * 64}"}})\n')
+    build.write_text(build.read_text() + f'parity_test(name="p", model=":pinned", pinned_outputs={{"y": "{"0" * 64}"}})\n')
     result = catalogue.pants("test", "models:p")
     assert result.returncode == 1
     for word in ("y", "0" * 64, "./pants test --force models:p"):
@@ -248,7 +249,7 @@ def test_failing_parity_says_what_differs_and_how_to_repeat_it(catalogue: Worksp
 def test_looser_tolerance_needs_a_reason(catalogue: Workspace) -> None:
     declare(catalogue, "loose", tiny_model(seed=11), hardware=("cpu",))
     build = catalogue.root / "models/BUILD.loose"
-    build.write_text(build.read_text() + 'parity_test(name="p", model=":loose@hardware=cpu", tolerance=0.5)\n')
+    build.write_text(build.read_text() + 'parity_test(name="p", model=":loose", tolerance=0.5)\n')
     result = catalogue.pants("test", "models:p")
     assert result.returncode == 1
     assert "tolerance_reason" in result.stdout + result.stderr
