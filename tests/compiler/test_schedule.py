@@ -4,7 +4,7 @@ import pytest
 
 from autoclave.compiler.captured import Capture, CapturedBuffer, CapturedCall, CapturedTensor
 from autoclave.compiler.lowering import plan_intermediates
-from autoclave.compiler.schedule import require_inputs_read, split_schedule
+from autoclave.compiler.schedule import fold_constant_copies, require_inputs_read, split_schedule
 from autoclave.errors import CompileError
 
 
@@ -66,3 +66,29 @@ def test_an_output_that_depends_on_nothing_is_still_written_by_each_run() -> Non
 def test_an_input_that_no_call_reads_is_named() -> None:
     with pytest.raises(CompileError, match="no kernel reads the input 'tensor5'"):
         require_inputs_read(capture(call(9, 0), inputs=(0, 5)))
+
+
+def copy(destination: int, source: int) -> CapturedCall:
+    return CapturedCall(None, (destination, source), frozenset({source}), frozenset({destination}))
+
+
+def test_a_copy_of_a_constant_is_a_constant() -> None:
+    use = call(9, 0, 3)
+
+    folded = fold_constant_copies(capture(copy(2, 1), copy(3, 2), use))
+
+    assert folded.calls == (use,)
+    assert folded.buffers[3].data == memoryview(bytes(256))
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        (copy(2, 0), call(9, 2)),
+        (copy(9, 1),),
+        (copy(2, 1), call(2, 0), call(9, 2)),
+    ],
+    ids=["of an input", "to an output", "to what is written again"],
+)
+def test_other_copies_stay(calls: tuple[CapturedCall, ...]) -> None:
+    assert fold_constant_copies(capture(*calls)).calls == calls

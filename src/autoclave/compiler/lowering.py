@@ -10,7 +10,7 @@ from autoclave.compiler.arena import ArenaPlan, Lifetime, plan_arena
 from autoclave.compiler.captured import Capture, CapturedCall, CapturedKernel, CapturedTensor
 from autoclave.compiler.local_sizes import choose_local_size, workgroups
 from autoclave.compiler.profiles import HardwareProfile
-from autoclave.compiler.schedule import Schedule, require_inputs_read, split_schedule
+from autoclave.compiler.schedule import Schedule, fold_constant_copies, require_inputs_read, split_schedule
 from autoclave.errors import CompileError
 
 
@@ -30,6 +30,7 @@ def lower(capture: Capture, profile: HardwareProfile, metadata: Mapping[str, Any
     Raises `CompileError` if an input has no effect.
     """
     require_inputs_read(capture)
+    capture = fold_constant_copies(capture)
     schedule = split_schedule(capture)
     plan = plan_intermediates(capture, schedule)
     spans = _write_constants(capture, schedule, writer)

@@ -4,7 +4,8 @@ Weight layouts and other constants are computed by kernels too. A call that depe
 all others run at each run (`calls`).
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 from autoclave.compiler.captured import Capture, CapturedCall
 from autoclave.errors import CompileError
@@ -39,6 +40,25 @@ def split_schedule(capture: Capture) -> Schedule:
     written = frozenset(number for call in init for number in call.writes)
     read = frozenset(number for call in calls for number in call.reads)
     return Schedule(init, calls, written & read)
+
+
+def fold_constant_copies(capture: Capture) -> Capture:
+    """Drop copies of known content: what they would write is known content too.
+
+    tinygrad copies the numbers that an operator's implementation brings along to the device, one by one.
+    """
+    writers = Counter(number for call in capture.calls for number in call.writes)
+    outputs = {tensor.buffer for tensor in capture.outputs}
+    buffers, calls = list(capture.buffers), []
+    for call in capture.calls:
+        if call.kernel is None:
+            destination, source = call.buffers
+            content = buffers[source].data
+            if content is not None and writers[destination] == 1 and destination not in outputs:
+                buffers[destination] = replace(buffers[destination], data=content)
+                continue
+        calls.append(call)
+    return replace(capture, buffers=tuple(buffers), calls=tuple(calls))
 
 
 def require_inputs_read(capture: Capture) -> None:

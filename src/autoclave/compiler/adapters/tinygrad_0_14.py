@@ -73,7 +73,10 @@ def capture(
     inputs = _input_tensors(runner, dimensions)
     outputs = _trace(runner, inputs, output_types)
     progress("scheduling")
-    linear, values = Tensor.linear_with_vars(*outputs.values())
+    try:
+        linear, values = Tensor.linear_with_vars(*outputs.values())
+    except Exception as error:
+        raise CompileError(f"tinygrad cannot schedule the model: {type(error).__name__}: {error}") from error
     return _Recorder(profile, weights, values, progress).record(linear, inputs, outputs)
 
 
