@@ -44,6 +44,7 @@ class HostileTrial:
             [sys.executable, __file__, str(self._warm)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,  # an interrupt is for whoever asked
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
