@@ -39,7 +39,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class ActionRequest:
-    """Run `python -m module request.json`. `inputs` lie beside the request; what it writes to `out/` is the result.
+    """Run `python -m module request.json` (or with other `arguments`). `inputs` lie beside the request; what it writes to `out/` is the result.
 
     `target` and `stage` name the action in progress lines and errors; they are not part of its key. `timeout` is in seconds.
     """
@@ -53,6 +53,7 @@ class ActionRequest:
     variation: Variation = Variation()
     cache_scope: ProcessCacheScope = ProcessCacheScope.SUCCESSFUL
     timeout: Optional[int] = None
+    arguments: tuple[str, ...] = (REQUEST,)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ async def run_action(
             *request.variation.arguments(),
             "--",
             request.module,
-            REQUEST,
+            *request.arguments,
         ),
         description=f"{request.stage} {request.target}",
         input_digest=await merge((launcher.digest, library.digest, declared, request.inputs)),

@@ -204,10 +204,9 @@ async def difference_of(first: CompiledModel, second: CompiledModel, address: Ad
     result = await Get(
         ActionResult,
         ActionRequest(
-            module="autoclave.artifact.compare",
-            request=request_json(
-                {"first": f"inputs/first/{ARTIFACT}", "second": f"inputs/second/{ARTIFACT}"}
-            ),
+            module="autoclave.cli",
+            arguments=("diff", f"inputs/first/{ARTIFACT}", f"inputs/second/{ARTIFACT}"),
+            request="",
             inputs=await merge(both),
             toolchain=first.toolchain,
             target=str(address),
