@@ -48,7 +48,9 @@ def main() -> int:
     opened = sum(count for (_, result), count in results.items() if result == "opened")
     refused = sum(count for (_, result), count in results.items() if result == "refused")
     print(f"{results.total()} files: {opened} opened, {refused} refused, {defects} defects")
-    print(f"peak memory over the baseline: {peak / (1 << 20):.1f} MiB; at most {peak_ratio:.2f} of what a file may take")
+    print(
+        f"peak memory over the baseline: {peak / (1 << 20):.1f} MiB; at most {peak_ratio:.2f} of what a file may take"
+    )
     return 1 if defects else 0
 
 

@@ -78,11 +78,13 @@ def main() -> None:
             for command, folder in ((package, catalogue), (package, catalogue), (build, genrules), (build, genrules)):
                 timed(command, folder)
             pairs = [(timed(package, catalogue)[0], timed(build, genrules)[0]) for _ in range(options.runs)]
-            ours, theirs = (statistics.median(column) for column in zip(*pairs))
+            ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
             print(f"no-op, daemons warm, medians of {options.runs}:")
             print(f"  pants package {ours:.3f} s, bazel build {theirs:.3f} s, ratio {ours / theirs:.2f}")
             cold, printed = timed(["./pants", "--no-pantsd", "package", "models::"], catalogue)
-            print(f"no-op without a daemon: {cold:.1f} s, {len(STARTED.findall(printed))} compile, record or synthesis processes")
+            print(
+                f"no-op without a daemon: {cold:.1f} s, {len(STARTED.findall(printed))} compile, record or synthesis processes"
+            )
         finally:
             subprocess.run([options.bazel, "shutdown"], cwd=genrules, capture_output=True)
             for pid in catalogue.glob(".pids/*/pantsd/pid"):

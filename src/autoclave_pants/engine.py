@@ -6,8 +6,8 @@ Pants 2.17.1 knows only `Get` and `MultiGet`; it follows plain coroutines from a
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Iterable, Mapping
 
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.env_vars import EnvironmentVars, EnvironmentVarsRequest
@@ -102,9 +102,7 @@ async def targets_at(addresses: UnparsedAddressInputs) -> Targets:
 
 
 async def targets_named(spec: str, origin: str) -> Targets:
-    return await Get(
-        Targets, UnparsedAddressInputs((spec,), owning_address=None, description_of_origin=origin)
-    )
+    return await Get(Targets, UnparsedAddressInputs((spec,), owning_address=None, description_of_origin=origin))
 
 
 async def environment(names: Iterable[str]) -> dict[str, str]:

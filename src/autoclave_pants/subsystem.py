@@ -6,7 +6,7 @@ from enum import Enum
 
 from pants.option.option_types import EnumOption, SkipOption, StrListOption, StrOption
 from pants.option.subsystem import Subsystem
-from pants.util.strutil import help_text
+from pants.util.strutil import softwrap
 
 
 class SandboxMode(Enum):
@@ -25,7 +25,7 @@ class AutoclaveSubsystem(Subsystem):
     help = "Hermetic builds of driving models."
 
     mirrors = StrListOption(
-        help=help_text(
+        help=softwrap(
             """
             Where pinned files are looked up by sha256 before their address: directories, or URL prefixes, whose files are
             named after their own sha256. Those in the environment variable `AUTOCLAVE_MIRRORS` (separated by commas) come first.
@@ -34,7 +34,7 @@ class AutoclaveSubsystem(Subsystem):
     )
     sandbox = EnumOption(
         default=SandboxMode.bubblewrap,
-        help=help_text(
+        help=softwrap(
             """
             How actions are isolated. `bubblewrap`: no network, fixed paths, only declared inputs visible. `none`: for kernels that
             forbid user namespaces; the results are not proven hermetic, and have keys of their own.
@@ -43,7 +43,7 @@ class AutoclaveSubsystem(Subsystem):
     )
     python = EnumOption(
         default=PythonKind.auto,
-        help=help_text(
+        help=softwrap(
             """
             Which of a toolchain's interpreters to use. `auto`: the first that can be had. `deb`: only the locked Debian packages.
             `host`: only the machine's own.
@@ -56,7 +56,7 @@ class AutoclaveSubsystem(Subsystem):
     )
     references = StrOption(
         default="toolchains:references",
-        help=help_text(
+        help=softwrap(
             """
             The address of the toolchain that generates synthetic models, upcasts graphs and runs ONNX Runtime. It is not the
             models' own toolchain, so that a tinygrad bump does not touch it.
@@ -83,5 +83,3 @@ class ReproducibilitySubsystem(Subsystem):
     help = "Reproducibility tests of artifacts."
 
     skip = SkipOption("test")
-
-

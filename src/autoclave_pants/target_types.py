@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Mapping, Optional, Union
+from collections.abc import Iterable, Mapping
+from typing import Optional, Union
 
 from pants.core.goals.test import TestTimeoutField
 from pants.engine.addresses import Address
@@ -102,6 +103,7 @@ class UrlField(StringField):
 
 class ProvidesField(StringField):
     alias = "provides"
+    value: str
     required = True
     help = help_text(
         """
@@ -139,7 +141,15 @@ class LfsEndpointField(StringField):
 
 class OnnxFileTarget(Target):
     alias = "onnx_file"
-    core_fields = (*COMMON_TARGET_FIELDS, Dependencies, OnnxSourceFileField, UrlField, Sha256Field, SizeField, LfsEndpointField)
+    core_fields = (
+        *COMMON_TARGET_FIELDS,
+        Dependencies,
+        OnnxSourceFileField,
+        UrlField,
+        Sha256Field,
+        SizeField,
+        LfsEndpointField,
+    )
     help = help_text(
         """
         One ONNX file, in this repository or at a public address, pinned by sha256 and size.
@@ -159,6 +169,7 @@ class OnnxFileTarget(Target):
 
 class ArchitectureField(StringField):
     alias = "architecture"
+    value: str
     default = "supercombo"
     valid_choices = ("supercombo", "stateful")
     help = help_text(
@@ -171,6 +182,7 @@ class ArchitectureField(StringField):
 
 class ScaleField(StringField):
     alias = "scale"
+    value: str
     required = True
     valid_choices = ("S", "M", "L", "XL")
     help = help_text(
@@ -183,6 +195,7 @@ class ScaleField(StringField):
 
 class SeedField(IntField):
     alias = "seed"
+    value: int
     default = 1
     help = help_text("The seed of the weights: the same seed gives the same bytes on any machine.")
 
@@ -205,6 +218,7 @@ class SyntheticOnnxTarget(Target):
 
 class ComponentField(StringField):
     alias = "component"
+    value: str
     required = True
     help = help_text(
         """
@@ -266,6 +280,7 @@ class DebLockTarget(Target):
 
 class PythonVersionsField(StringSequenceField):
     alias = "versions"
+    value: tuple[str, ...]
     default = ("3.13", "3.12")
     help = help_text(
         """
@@ -440,6 +455,7 @@ class ModelToolchainField(SingleAddressField):
 
 class HardwareField(StringField):
     alias = "hardware"
+    value: str
     required = True
     valid_choices = ("cpu", "qcom", "chestnut")
     help = help_text(

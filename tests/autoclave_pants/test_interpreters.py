@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pants.engine.rules import QueryRule
+from pants.testutil.rule_runner import RuleRunner
+
 from autoclave_pants.rules import interpreters
 from autoclave_pants.rules.interpreters import (
     CACHE_NAME,
@@ -14,8 +17,6 @@ from autoclave_pants.rules.interpreters import (
     candidates,
     is_cpython,
 )
-from pants.engine.rules import QueryRule
-from pants.testutil.rule_runner import RuleRunner
 
 OWN_VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

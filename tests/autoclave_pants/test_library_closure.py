@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import autoclave_pants
 import pytest
+
+import autoclave_pants
 from autoclave_pants.rules.library import closure, imported_modules
 
 LIBRARY = Path(autoclave_pants.__file__).parents[1]
@@ -42,7 +43,12 @@ def test_relative_import_is_followed():
         ("from autoclave import errors", "autoclave.x", False, ["autoclave", "autoclave.errors"]),
         ("from .near import thing", "autoclave.one.x", False, ["autoclave.one.near", "autoclave.one.near.thing"]),
         ("from . import near", "autoclave.one", True, ["autoclave.one", "autoclave.one.near"]),
-        ("from autoclave.a import (\n    b,  # why, oh\n    c as d,\n)", "autoclave.x", False, ["autoclave.a", "autoclave.a.b", "autoclave.a.c"]),
+        (
+            "from autoclave.a import (\n    b,  # why, oh\n    c as d,\n)",
+            "autoclave.x",
+            False,
+            ["autoclave.a", "autoclave.a.b", "autoclave.a.c"],
+        ),
         ("if x:\n    import autoclave.a as a, os  # here", "autoclave.x", False, ["autoclave.a", "os"]),
         ("load('autoclave.late.module')", "autoclave.x", False, ["autoclave.late.module"]),
         ("from .. import errors", "autoclave.one.x", False, ["autoclave", "autoclave.errors"]),

@@ -1,6 +1,11 @@
 """What BUILD files may say, and what they are told when they say something else."""
 
 import pytest
+from pants.engine.addresses import Address
+from pants.engine.internals.parametrize import Parametrize
+from pants.engine.target import InvalidFieldChoiceException, InvalidFieldException, InvalidFieldTypeException
+from pants.util.frozendict import FrozenDict
+
 from autoclave_pants.target_types import (
     DimensionsField,
     FilenameField,
@@ -11,10 +16,6 @@ from autoclave_pants.target_types import (
     ToolchainComponentsField,
     targets,
 )
-from pants.engine.addresses import Address
-from pants.engine.internals.parametrize import Parametrize
-from pants.engine.target import InvalidFieldChoiceException, InvalidFieldException, InvalidFieldTypeException
-from pants.util.frozendict import FrozenDict
 
 HERE = Address("models", target_name="pop223")
 

@@ -7,14 +7,15 @@ import zipfile
 from textwrap import dedent
 
 import pytest
-from autoclave_pants import target_types
-from autoclave_pants.rules import fetching, interpreters, toolchains
-from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import DigestContents
 from pants.engine.internals.scheduler import ExecutionError
 from pants.engine.rules import QueryRule
 from pants.testutil.rule_runner import RuleRunner
+
+from autoclave_pants import target_types
+from autoclave_pants.rules import fetching, interpreters, toolchains
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 
 TINYGRAD_FILES = {"tinygrad/__init__.py": b"version = 'the pinned one'\n", "tinygrad/nn/__init__.py": b""}
 COMMIT = "0123456789012345678901234567890123456789"
@@ -28,7 +29,9 @@ def wheel(name, version, files, tag="py3-none-any"):
     with zipfile.ZipFile(buffer, "w") as archive:
         for path, content in files.items():
             archive.writestr(zipfile.ZipInfo(path), content)
-        archive.writestr(zipfile.ZipInfo(f"{info}/METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(
+            zipfile.ZipInfo(f"{info}/METADATA"), f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
         archive.writestr(zipfile.ZipInfo(f"{info}/WHEEL"), f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         archive.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "")
     return buffer.getvalue()
@@ -159,7 +162,10 @@ def test_vendored_tree_and_archive_of_one_commit_have_one_identity(rule_runner, 
 @pytest.mark.parametrize(
     "build, words",
     [
-        (commit_target('archive="tinygrad.tar.gz", sha256="' + "0" * 64 + '"'), ["source", "tinygrad.tar.gz", "0" * 64, "sha256"]),
+        (
+            commit_target('archive="tinygrad.tar.gz", sha256="' + "0" * 64 + '"'),
+            ["source", "tinygrad.tar.gz", "0" * 64, "sha256"],
+        ),
         (commit_target(""), ["source", "`path`", "`sha256`", "`archive`"]),
         (commit_target('path="missing"'), ["path", "missing"]),
         (commit_target('release="0.14.0"'), ["either `release`", "`commit`"]),
@@ -172,7 +178,9 @@ def test_vendored_tree_and_archive_of_one_commit_have_one_identity(rule_runner, 
     ],
 )
 def test_mistake_in_a_build_file_is_named(rule_runner, build, words):
-    rule_runner.write_files({"BUILD": build, "tinygrad.tar.gz": archive_of(TINYGRAD_FILES), "vendored/tinygrad/a.py": ""})
+    rule_runner.write_files(
+        {"BUILD": build, "tinygrad.tar.gz": archive_of(TINYGRAD_FILES), "vendored/tinygrad/a.py": ""}
+    )
     message = failure(rule_runner)
     for word in words:
         assert word in message

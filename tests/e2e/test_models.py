@@ -12,11 +12,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-import numpy as np
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -41,7 +40,9 @@ def tiny_model(*, seed: int = 1, batch: int | str = 1, operator: str = "Relu", d
     return bytes(model.SerializeToString(deterministic=True))
 
 
-def declare(workspace: Workspace, name: str, model: bytes, hardware: tuple[str, ...] = HARDWARE, **fields: object) -> None:
+def declare(
+    workspace: Workspace, name: str, model: bytes, hardware: tuple[str, ...] = HARDWARE, **fields: object
+) -> None:
     """Put a model into the catalogue: its ONNX file, its target and its parity tests."""
     extra = "".join(f", {field}={value!r}" for field, value in fields.items())
     choices = ", ".join(repr(each) for each in hardware)
@@ -131,7 +132,9 @@ def relocated_interpreter(destination: Path) -> Path:
     prefix = Path(sys.base_prefix)
     (destination / "bin").mkdir(parents=True)
     shutil.copy2(Path(prefix, "bin", version).resolve(), destination / "bin" / version)
-    unneeded = shutil.ignore_patterns("__pycache__", "test", "tests", "site-packages", "dist-packages", "idlelib", "config-*")
+    unneeded = shutil.ignore_patterns(
+        "__pycache__", "test", "tests", "site-packages", "dist-packages", "idlelib", "config-*"
+    )
     shutil.copytree(prefix / "lib" / version, destination / "lib" / version, ignore=unneeded, symlinks=True)
     for library in prefix.glob("lib/libpython3*.so*"):
         shutil.copy2(library, destination / "lib")
@@ -147,9 +150,16 @@ def test_second_checkout_with_an_interpreter_elsewhere_compiles_nothing(
         shutil.copytree(catalogue.root, checkout.root, symlinks=True)
         declare(checkout, "moved", tiny_model(seed=7), hardware=("cpu", "qcom"))
         interpreter = relocated_interpreter(tmp_path / name / "python")
-        arguments = ("--autoclave-python=host", f"--named-caches-dir={tmp_path / name / 'caches'}", "package", "models::")
+        arguments = (
+            "--autoclave-python=host",
+            f"--named-caches-dir={tmp_path / name / 'caches'}",
+            "package",
+            "models::",
+        )
         results.append(
-            succeeded(checkout.pants(*arguments, env={"PATH": f"{interpreter}:/usr/bin:/bin", "PYENV_ROOT": "/nonexistent"}))
+            succeeded(
+                checkout.pants(*arguments, env={"PATH": f"{interpreter}:/usr/bin:/bin", "PYENV_ROOT": "/nonexistent"})
+            )
         )
     first, second = results
     assert len(started(first, "Compile")) == 2
@@ -239,7 +249,9 @@ def test_parity_passes_on_cpu_and_warns_without_an_emulator(catalogue: Workspace
 def test_failing_parity_says_what_differs_and_how_to_repeat_it(catalogue: Workspace) -> None:
     declare(catalogue, "pinned", tiny_model(seed=11), hardware=("cpu",))
     build = catalogue.root / "models/BUILD.pinned"
-    build.write_text(build.read_text() + f'parity_test(name="p", model=":pinned", pinned_outputs={{"y": "{"0" * 64}"}})\n')
+    build.write_text(
+        build.read_text() + f'parity_test(name="p", model=":pinned", pinned_outputs={{"y": "{"0" * 64}"}})\n'
+    )
     result = catalogue.pants("test", "models:p")
     assert result.returncode == 1
     for word in ("y", "0" * 64, "./pants test --force models:p"):

@@ -10,9 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Optional
 
 from pants.engine.rules import Rule, collect_rules, rule
 from pants.option.global_options import NamedCachesDirOption
@@ -112,9 +113,7 @@ async def find_host_python(request: HostPythonRequest, named_caches: NamedCaches
     variables = await environment(("PATH", "HOME", "PYENV_ROOT"))
     for version in request.versions:
         link = f"cp{version.replace('.', '')}"
-        for path in candidates(
-            version, variables.get("PATH", ""), variables.get("HOME"), variables.get("PYENV_ROOT")
-        ):
+        for path in candidates(version, variables.get("PATH", ""), variables.get("HOME"), variables.get("PYENV_ROOT")):
             if is_cpython(path, version):
                 replace_link(Path(named_caches.val, CACHE_NAME, link), os.path.realpath(path))
                 return HostPython(version, f"{CACHE_DIRECTORY}/{link}")

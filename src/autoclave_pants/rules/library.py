@@ -7,8 +7,9 @@ compile action, and nobody has to keep a list of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Iterator, Mapping, Optional
+from typing import Optional
 
 from pants.engine.fs import Digest
 from pants.engine.rules import Rule, collect_rules, rule
@@ -102,9 +103,7 @@ def closure(entry: str, files: Mapping[str, bytes]) -> frozenset[str]:
 @rule
 async def library_sources(autoclave: AutoclaveSubsystem) -> LibrarySources:
     globs = (f"{autoclave.library}/{PACKAGE}/**/*.py", f"{autoclave.library}/{LAUNCHER}")
-    return LibrarySources(
-        await remove_prefix(await files_in_checkout(globs, "[autoclave].library"), autoclave.library)
-    )
+    return LibrarySources(await remove_prefix(await files_in_checkout(globs, "[autoclave].library"), autoclave.library))
 
 
 @rule

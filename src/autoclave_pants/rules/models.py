@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
 from pants.engine.addresses import Address, UnparsedAddressInputs
 from pants.engine.fs import Digest, FileDigest
@@ -199,7 +200,9 @@ def provenance(model: ModelRequest, compiled: CompiledModel, filename: str, mode
     """An in-toto statement (v1) with a SLSA provenance predicate (v1) about one artifact. It holds no time and no place, so
     that the same build gives the same statement."""
     python = compiled.toolchain.python
-    materials = [{"name": "onnx", "uri": f"urn:sha256:{compiled.source.sha256}", "digest": {"sha256": compiled.source.sha256}}]
+    materials = [
+        {"name": "onnx", "uri": f"urn:sha256:{compiled.source.sha256}", "digest": {"sha256": compiled.source.sha256}}
+    ]
     for component in (*((python.component,) if python.component else ()), *compiled.toolchain.components):
         materials.append(
             {

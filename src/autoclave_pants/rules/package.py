@@ -43,5 +43,5 @@ async def package_onnx_model(field_set: OnnxModelFieldSet) -> BuiltPackage:
     )
 
 
-def rules() -> list[Rule]:
+def rules() -> list[Rule | UnionRule]:
     return [*collect_rules(), UnionRule(PackageFieldSet, OnnxModelFieldSet)]

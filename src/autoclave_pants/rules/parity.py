@@ -62,7 +62,7 @@ class ParityFieldSet(TestFieldSet):
 
 
 class ParityTestRequest(TestRequest):
-    tool_subsystem = ParityTestSubsystem
+    tool_subsystem = ParityTestSubsystem  # type: ignore[assignment]
     field_set_type = ParityFieldSet
 
 
@@ -79,7 +79,7 @@ class ReproducibilityFieldSet(TestFieldSet):
 
 
 class ReproducibilityTestRequest(TestRequest):
-    tool_subsystem = ReproducibilitySubsystem
+    tool_subsystem = ReproducibilitySubsystem  # type: ignore[assignment]
     field_set_type = ReproducibilityFieldSet
 
 
@@ -135,9 +135,7 @@ async def test_parity(
     fields = batch.single_element
     try:
         model = await tested_model(fields.address, fields.model)
-        compiled, check = await MultiGet(
-            Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model))
-        )
+        compiled, check = await MultiGet(Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model)))
         request = {
             "artifact": f"inputs/{ARTIFACT}",
             "check": f"inputs/{CHECK}",

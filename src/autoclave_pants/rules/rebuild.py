@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Iterable, Optional
+from typing import Optional
 
 from pants.core.util_rules.distdir import DistDir
 from pants.engine.addresses import Address
@@ -94,17 +95,18 @@ def failure_record(attempted: Attempt, failure: Failure) -> bytes:
     return (json.dumps(record, indent=2, sort_keys=True) + "\n").encode()
 
 
+def row(attempted: Attempt) -> tuple[str, str, str]:
+    """The address, the state, and the package's path or the first line of the failure."""
+    if attempted.packaged:
+        return str(attempted.address), "ok", attempted.packaged.path
+    failure = attempted.failure
+    assert failure is not None
+    return str(attempted.address), "FAILED", f"{failure.stage}: {failure.reason.splitlines()[0]}"
+
+
 def table(attempts: Iterable[Attempt]) -> Iterable[str]:
-    """One line a model and hardware, aligned; for a failure its stage and the first line of its reason."""
-    rows = [
-        (
-            str(each.address),
-            "ok" if each.packaged else "FAILED",
-            each.packaged.path if each.packaged else f"{each.failure.stage}: {each.failure.reason.splitlines()[0]}",
-        )
-        for each in attempts
-        if each.packaged or each.failure
-    ]
+    """One aligned line a model and hardware."""
+    rows = [row(each) for each in attempts]
     width = max((len(address) for address, _, _ in rows), default=0)
     for address, state, detail in rows:
         yield f"{address:<{width}}  {state:<6}  {detail}"
@@ -127,7 +129,9 @@ async def rebuild(targets: Targets, console: Console, workspace: Workspace, dist
         console.print_stderr("No models among the given targets. Try `./pants rebuild models::`.")
         return Rebuild(exit_code=0)
     attempts = await MultiGet(Get(Attempt, AttemptRequest(target)) for target in models)
-    cleared = [record_path(each.address) for each in attempts] + [each.packaged.path for each in attempts if each.packaged]
+    cleared = [record_path(each.address) for each in attempts] + [
+        each.packaged.path for each in attempts if each.packaged
+    ]
     workspace.write_digest(await written(attempts), path_prefix=str(dist.relpath), clear_paths=cleared)
     for line in table(attempts):
         console.print_stdout(line)

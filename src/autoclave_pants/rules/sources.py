@@ -95,8 +95,9 @@ async def local_file(target: Target) -> Digest:
 
 async def remote_file(target: Target) -> Digest:
     """The ONNX file from a mirror or from its address."""
-    missing = [field.alias for field in (UrlField, Sha256Field, SizeField) if target[field].value is None]
-    if missing:
+    url, sha256, size = target[UrlField].value, target[Sha256Field].value, target[SizeField].value
+    if url is None or sha256 is None or size is None:
+        missing = [name for name, value in (("url", url), ("sha256", sha256), ("size", size)) if value is None]
         raise BuildError(
             str(target.address),
             "fetch",
@@ -104,9 +105,9 @@ async def remote_file(target: Target) -> Digest:
         )
     request = FileRequest(
         str(target.address),
-        target[Sha256Field].value,
-        target[SizeField].value,
-        target[UrlField].value,
+        sha256,
+        size,
+        url,
         target[LfsEndpointField].value,
         MODEL,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from pants.engine.addresses import Address, UnparsedAddressInputs
 from pants.engine.console import Console
@@ -79,9 +80,7 @@ async def toolchain_info(targets: Targets, console: Console, options: ToolchainI
         Get(
             Toolchain,
             ToolchainRequest(
-                UnparsedAddressInputs(
-                    (str(address),), owning_address=None, description_of_origin="the command line"
-                )
+                UnparsedAddressInputs((str(address),), owning_address=None, description_of_origin="the command line")
             ),
         )
         for address in addresses

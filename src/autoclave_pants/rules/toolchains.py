@@ -10,8 +10,9 @@ import hashlib
 import logging
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Iterable, Optional
+from typing import Optional
 
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import Digest, DigestEntries, FileEntry, SymlinkEntry
@@ -170,7 +171,9 @@ async def measured(name: str, tree: Digest, provides: str, pins: Iterable[str]) 
 def only(targets: Targets, target: object, field: str) -> Target:
     if len(targets) != 1:
         names = ", ".join(str(found.address) for found in targets)
-        raise BuildError(str(target), "toolchain", f"the field `{field}` names {len(targets)} targets ({names}), not one")
+        raise BuildError(
+            str(target), "toolchain", f"the field `{field}` names {len(targets)} targets ({names}), not one"
+        )
     return targets[0]
 
 
@@ -218,7 +221,15 @@ async def debs(target: Target, mirrors: Mirrors) -> tuple[Fetched, tuple[str, ..
     lock, digest, pins = await lock_of(target, DebLockSourceField)
     request = FetchRequest(
         "debs.py",
-        ("--component", target[ComponentField].value, "--lock", lock, "--output", "fetched", *mirror_arguments(mirrors)),
+        (
+            "--component",
+            target[ComponentField].value,
+            "--lock",
+            lock,
+            "--output",
+            "fetched",
+            *mirror_arguments(mirrors),
+        ),
         digest,
         f"Fetch {target.address}",
         variables=NETWORK_VARIABLES,
@@ -238,7 +249,9 @@ async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Dig
         lock, digest, pins = await lock_of(target, TinygradLockField)
         if pins != (f"tinygrad=={release}",):
             raise BuildError(
-                str(target.address), "toolchain", f"{lock} pins {', '.join(pins) or 'nothing'}, not tinygrad=={release} alone"
+                str(target.address),
+                "toolchain",
+                f"{lock} pins {', '.join(pins) or 'nothing'}, not tinygrad=={release} alone",
             )
         return await wheels_tree(lock, digest, "tinygrad", abi, target, mirrors), pins[0]
     if not target[AdapterField].value:
@@ -247,8 +260,9 @@ async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Dig
             "toolchain",
             "`commit` needs `adapter`, the release whose internals it has, for example adapter='0.14.0'",
         )
-    if target[VendoredPathField].value:
-        directory = posixpath.normpath(posixpath.join(target.address.spec_path, target[VendoredPathField].value))
+    vendored = target[VendoredPathField].value
+    if vendored:
+        directory = posixpath.normpath(posixpath.join(target.address.spec_path, vendored))
         origin = f"the field `path` of {target.address}"
         tree = await files_in_checkout((f"{directory}/tinygrad/**/*",), origin)
         return await remove_prefix(tree, directory), f"commit {commit}"
@@ -261,7 +275,9 @@ async def tinygrad_archive(target: Target, mirrors: Mirrors) -> Digest:
     sha256, archive, url = target[Sha256Field].value, target[ArchiveField].value, target[UrlField].value
     if not sha256 or bool(archive) == bool(url):
         raise BuildError(
-            str(target.address), "toolchain", "`commit` needs `path`, or `sha256` with either `archive` or `url` and `size`"
+            str(target.address),
+            "toolchain",
+            "`commit` needs `path`, or `sha256` with either `archive` or `url` and `size`",
         )
     if archive:
         path = posixpath.normpath(posixpath.join(target.address.spec_path, archive))
@@ -274,6 +290,7 @@ async def tinygrad_archive(target: Target, mirrors: Mirrors) -> Digest:
                 f"{archive} has the sha256 {found}, but `sha256` says {sha256}: correct the field or bring the right archive",
             )
         return await add_prefix(await remove_prefix(digest, posixpath.dirname(path)), "fetched")
+    assert url is not None
     request = FileRequest(str(target.address), sha256, target[SizeField].value, url, None, "archive.tar")
     return await add_prefix((await Get(FetchedFile, FileRequest, request)).digest, "fetched")
 
@@ -310,7 +327,9 @@ async def python_candidate(request: PythonRequest, mirrors: Mirrors) -> PythonCa
         host = await Get(HostPython, HostPythonRequest(target[PythonVersionsField].value))
         if host.version is None:
             versions = " or ".join(target[PythonVersionsField].value)
-            return PythonCandidate(None, f"{target.address}: this machine has no CPython {versions} on PATH, in pyenv or uv")
+            return PythonCandidate(
+                None, f"{target.address}: this machine has no CPython {versions} on PATH, in pyenv or uv"
+            )
         return PythonCandidate(ToolchainPython("host", host.version, None, host.link))
     if not target.has_field(DebLockSourceField):
         raise BuildError(
@@ -320,13 +339,13 @@ async def python_candidate(request: PythonRequest, mirrors: Mirrors) -> PythonCa
     if fetched.exit_code == CANNOT_BE_HAD:
         return PythonCandidate(None, f"{target.address}: {reason_in(fetched.log)}")
     tree = await unpacked("deb", "python", checked(fetched, target.address, "fetch").digest, target.address)
-    versions = sorted(
+    minors = sorted(
         {int(match[1]) for match in map(PYTHON_IN_TREE.fullmatch, await files_of(tree)) if match is not None}
     )
-    if not versions:
+    if not minors:
         raise BuildError(str(target.address), "toolchain", "its packages hold no usr/bin/python3.N")
     found = await measured("python", tree, target[ProvidesField].value, pins)
-    return PythonCandidate(ToolchainPython("deb", f"3.{versions[-1]}", found, None))
+    return PythonCandidate(ToolchainPython("deb", f"3.{minors[-1]}", found, None))
 
 
 def allowed(target: Target, kind: PythonKind) -> bool:
@@ -337,7 +356,7 @@ def allowed(target: Target, kind: PythonKind) -> bool:
 async def choose_python(target: Target, kind: PythonKind) -> ToolchainPython:
     """The first of the toolchain's interpreters that this machine can have."""
     field = target[ToolchainPythonField]
-    reasons = []
+    reasons: list[str] = []
     for candidate in await targets_at(field.to_unparsed_address_inputs()):
         if not allowed(candidate, kind):
             continue
@@ -350,8 +369,14 @@ async def choose_python(target: Target, kind: PythonKind) -> ToolchainPython:
     raise BuildError(
         str(target.address),
         "toolchain",
-        f"no Python of the kind `{kind.value}` ([autoclave].python) can be had:\n" + "\n".join(f"  {r}" for r in reasons),
+        f"no Python of the kind `{kind.value}` ([autoclave].python) can be had:\n"
+        + "\n".join(f"  {r}" for r in reasons),
     )
+
+
+def adapter_version(tinygrad: Target) -> Optional[str]:
+    """The release whose internals a `tinygrad_source` has."""
+    return tinygrad[ReleaseField].value or tinygrad[AdapterField].value
 
 
 @rule
@@ -362,14 +387,12 @@ async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) ->
     python = await choose_python(target, request.python or autoclave.python)
     tinygrad = await targets_at(target[ToolchainTinygradField].to_unparsed_address_inputs())
     others = await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs())
-    components = await MultiGet(
-        Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others)
-    )
-    adapter = only(tinygrad, target.address, "tinygrad") if tinygrad else None
+    components = await MultiGet(Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others))
+    version = adapter_version(only(tinygrad, target.address, "tinygrad")) if tinygrad else None
     return Toolchain(
         python,
         tuple(sorted(components, key=lambda each: each.name)),
-        adapter and (adapter[ReleaseField].value or adapter[AdapterField].value),
+        version,
         tuple(sorted(target[AbsentFlagsField].value or ())),
     )
 
