@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
+import tinygrad
 from onnx import TensorProto, helper, numpy_helper
 
 if TYPE_CHECKING:
@@ -296,6 +298,52 @@ def test_another_tinygrad_is_refused_with_a_sentence(catalogue: Workspace) -> No
     result = catalogue.pants("package", "models:future")
     assert result.returncode == 1
     assert re.search(r"9\.9\.9.*0\.14\.0", result.stderr)
+
+
+def archive_of_tinygrad(destination: Path) -> str:
+    """A source archive, as code hosts make them, of the installed release; its sha256."""
+    package = Path(tinygrad.__file__).parent
+    with tarfile.open(destination, "w:gz") as archive:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and path.suffix != ".pyc":
+                archive.add(path, f"tinygrad-0.14.0/tinygrad/{path.relative_to(package)}")
+    return sha256(destination)
+
+
+def test_commit_with_the_sources_of_a_release_builds_the_same_bytes(catalogue: Workspace) -> None:
+    declare(catalogue, "released", tiny_model(seed=12), hardware=("cpu", "qcom"))
+    declare(catalogue, "archived", tiny_model(seed=12), hardware=("cpu", "qcom"), toolchain="toolchains:archived")
+    declare(catalogue, "vendored", tiny_model(seed=12), hardware=("cpu", "qcom"), toolchain="toolchains:vendored")
+    pinned = archive_of_tinygrad(catalogue.root / "toolchains/tinygrad.tar.gz")
+    with tarfile.open(catalogue.root / "toolchains/tinygrad.tar.gz") as archive:
+        archive.extractall(catalogue.root / "toolchains", filter="data")
+    with (catalogue.root / "toolchains/BUILD").open("a") as build:
+        for name, pin in (
+            ("archived", f'archive="tinygrad.tar.gz", sha256="{pinned}"'),
+            ("vendored", 'path="tinygrad-0.14.0"'),
+        ):
+            build.write(
+                dedent(f"""
+                tinygrad_source(name="{name}-tinygrad", commit="{"c" * 40}", adapter="0.14.0", {pin})
+                toolchain(
+                    name="{name}",
+                    python=[":python-3.13", ":python-host"],
+                    tinygrad=":{name}-tinygrad",
+                    components=[":llvm-20", ":tinymesa", ":numpy"],
+                    absent_flags=["TC_MIN_GLOBALS"],
+                )
+                """)
+            )
+    result = succeeded(catalogue.pants("package", "models::"))
+    assert len(started(result, "Compile")) == 4, (
+        "the two commits have one identity, the release (with its metadata) another"
+    )
+    for hardware in ("cpu", "qcom"):
+        built = {
+            sha256(catalogue.root / f"dist/models/{name}/{hardware}/{name}_tinygrad.pkl")
+            for name in ("released", "archived", "vendored")
+        }
+        assert len(built) == 1
 
 
 def test_a_valid_onnx_is_what_the_tests_build() -> None:
