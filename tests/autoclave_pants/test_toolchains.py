@@ -68,6 +68,7 @@ def mirror(tmp_path):
 
 @pytest.fixture
 def rule_runner(mirror, tmp_path):
+    own_caches = f"--named-caches-dir={tmp_path / 'named'}"
     runner = RuleRunner(
         rules=[
             *interpreters.rules(),
@@ -76,12 +77,13 @@ def rule_runner(mirror, tmp_path):
             QueryRule(Toolchain, (ToolchainRequest,)),
         ],
         target_types=target_types.targets(),
+        bootstrap_args=[own_caches],
     )
     interpreter = tmp_path / "bin" / "python3.13"
     interpreter.parent.mkdir()
     interpreter.write_text("#!/bin/sh\necho cpython 3.13\n")
     interpreter.chmod(0o755)
-    runner.set_options([f"--autoclave-mirrors={mirror.path}"], env={"PATH": str(interpreter.parent)})
+    runner.set_options([own_caches, f"--autoclave-mirrors={mirror.path}"], env={"PATH": str(interpreter.parent)})
     return runner
 
 

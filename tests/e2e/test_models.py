@@ -178,7 +178,7 @@ BROKEN = {
     "empty": (b"", {}, ["empty"]),
     "truncated": (tiny_model()[:-1000], {}, ["truncated"]),
     "random": (bytes(range(256)) * 8, {}, ["ONNX"]),
-    "axis": (tiny_model(batch="N"), {}, ["`N`", "dimensions"]),
+    "axis": (tiny_model(batch="N"), {}, ["'N'", "dimensions"]),
     "operator": (tiny_model(operator="Frobnicate"), {}, ["Frobnicate"]),
     "input": (tiny_model(), {"inputs": ["x", "calib"]}, ["calib"]),
     "renderer": (tiny_model(), {"renderer": "ir3"}, ["renderer", "ir3", "cpu"]),
@@ -265,7 +265,7 @@ def test_looser_tolerance_needs_a_reason(catalogue: Workspace) -> None:
     build = catalogue.root / "models/BUILD.loose"
     build.write_text(build.read_text() + 'parity_test(name="p", model=":loose", tolerance=0.5)\n')
     result = catalogue.pants("test", "models:p")
-    assert result.returncode == 1
+    assert result.returncode != 0
     assert "tolerance_reason" in result.stdout + result.stderr
 
 

@@ -9,7 +9,8 @@ from typing import Any, Optional
 from pants.core.goals.test import TestFieldSet, TestRequest, TestResult, TestSubsystem
 from pants.engine.addresses import Address
 from pants.engine.fs import EMPTY_FILE_DIGEST, Digest
-from pants.engine.process import ProcessCacheScope
+from pants.engine.internals.session import RunId
+from pants.engine.process import ProcessCacheScope, ProcessExecutionEnvironment, ProcessResultMetadata
 from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import Target
 
@@ -83,8 +84,25 @@ class ReproducibilityTestRequest(TestRequest):
     field_set_type = ReproducibilityFieldSet
 
 
+def no_process(run: RunId) -> ProcessResultMetadata:
+    """What stands for a process in the result of a test that ran none of its own: without it Pants' summary is silent."""
+    environment = ProcessExecutionEnvironment(
+        environment_name=None,
+        platform="linux_x86_64",
+        docker_image=None,
+        remote_execution=False,
+        remote_execution_extra_platform_properties=[],
+    )
+    return ProcessResultMetadata(0, environment, ProcessResultMetadata.Source.RAN.value, run)
+
+
 def result_of(
-    address: Address, exit_code: int, stdout: str, test: TestSubsystem, stderr: str = "", metadata: Any = None
+    address: Address,
+    exit_code: int,
+    stdout: str,
+    test: TestSubsystem,
+    metadata: ProcessResultMetadata,
+    stderr: str = "",
 ) -> TestResult:
     return TestResult(
         exit_code=exit_code,
@@ -98,9 +116,9 @@ def result_of(
     )
 
 
-def build_failure(address: Address, error: BuildError, test: TestSubsystem) -> TestResult:
+def build_failure(address: Address, error: BuildError, test: TestSubsystem, run: RunId) -> TestResult:
     """A model that cannot be built fails its test with the build's error as the reason."""
-    return result_of(address, FAILED, f"{error}\n", test, error.log)
+    return result_of(address, FAILED, f"{error}\n", test, no_process(run), error.log)
 
 
 async def tested_model(address: Address, field: TestedModelField) -> ModelRequest:
@@ -130,7 +148,7 @@ async def parity_inputs(compiled: CompiledModel, check: CheckFile) -> Digest:
 
 @rule(desc="Test parity")
 async def test_parity(
-    batch: ParityTestRequest.Batch[ParityFieldSet, Any], test: TestSubsystem, references: References
+    batch: ParityTestRequest.Batch[ParityFieldSet, Any], test: TestSubsystem, references: References, run: RunId
 ) -> TestResult:
     fields = batch.single_element
     try:
@@ -158,11 +176,11 @@ async def test_parity(
             ),
         )
     except BuildError as error:
-        return build_failure(fields.address, error, test)
+        return build_failure(fields.address, error, test, run)
     for line in result.stdout.splitlines():
         if line.startswith(WARNING_MARK):
             logger.warning(f"{fields.address}: {line[len(WARNING_MARK) :].lstrip(': ')}")
-    return result_of(fields.address, result.exit_code, result.stdout, test, result.log, result.source)
+    return result_of(fields.address, result.exit_code, result.stdout, test, result.source, result.log)
 
 
 async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional[PythonKind]:
@@ -177,7 +195,7 @@ async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional
 
 @rule(desc="Test reproducibility")
 async def test_reproducibility(
-    batch: ReproducibilityTestRequest.Batch[ReproducibilityFieldSet, Any], test: TestSubsystem
+    batch: ReproducibilityTestRequest.Batch[ReproducibilityFieldSet, Any], test: TestSubsystem, run: RunId
 ) -> TestResult:
     fields = batch.single_element
     try:
@@ -187,13 +205,21 @@ async def test_reproducibility(
         second = await Get(CompiledModel, CompileRequest(model, OTHER_WORLD, kind))
         difference = "" if first.file == second.file else await difference_of(first, second, fields.address)
     except BuildError as error:
-        return build_failure(fields.address, error, test)
+        return build_failure(fields.address, error, test, run)
     if kind is None:
         logger.warning(f"{fields.address}: this machine has one kind of Python only, so that was not varied.")
     varied = f"hash seed, directory, user{', Python ' + second.toolchain.python.identity if kind else ''}"
     if first.file == second.file:
-        return result_of(fields.address, 0, f"{first.file.fingerprint}: the same bytes with another {varied}\n", test)
-    return result_of(fields.address, FAILED, f"two builds differ (varied: {varied})\n{difference}", test)
+        return result_of(
+            fields.address,
+            0,
+            f"{first.file.fingerprint}: the same bytes with another {varied}\n",
+            test,
+            no_process(run),
+        )
+    return result_of(
+        fields.address, FAILED, f"two builds differ (varied: {varied})\n{difference}", test, no_process(run)
+    )
 
 
 async def difference_of(first: CompiledModel, second: CompiledModel, address: Address) -> str:
