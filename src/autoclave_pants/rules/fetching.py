@@ -140,7 +140,8 @@ async def fetch_file(request: FileRequest, found: Mirrors) -> FetchedFile:
         ),
     )
     if result.exit_code != 0:
-        raise BuildError(request.target, "fetch", reason_in(result.log), result.log)
+        reason = reason_in(result.log).removeprefix(f"{request.target}: ")
+        raise BuildError(request.target, "fetch", reason, result.log)
     return FetchedFile(await remove_prefix(result.digest, "out"))
 
 
