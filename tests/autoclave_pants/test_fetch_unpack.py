@@ -106,6 +106,21 @@ def test_a_truncated_wheel_is_refused(tmp_path: Path) -> None:
         unpack_wheels(tmp_path, wheel)
 
 
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(6, b"\1\0"), (8, b"\x63\0"), (14, b"\0\0\0\0")],  # encrypted; a compression nobody knows; a wrong checksum
+)
+def test_a_wheel_that_zipfile_cannot_read_is_refused(tmp_path: Path, offset: int, value: bytes) -> None:
+    wheel = make_wheel(tmp_path, "part", "1", files={"part.py": b"x" * 1000})
+    data = bytearray(wheel.read_bytes())
+    for start in (offset, data.index(b"PK\x01\x02") + offset + 2):  # the file's own header and the directory's
+        data[start : start + len(value)] = value
+    wheel.write_bytes(data)
+
+    with pytest.raises(UnpackError, match="component part: part-1-py3-none-any.whl: cannot be read as a wheel"):
+        unpack_wheels(tmp_path, wheel)
+
+
 def test_a_tree_has_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = make_wheel(tmp_path, "part", "1", files={f"part/{n}.py": b"x" * 100 for n in range(5)})
 
@@ -204,6 +219,31 @@ def test_writing_through_a_link_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UnpackError, match="goes through the link usr/lib/link"):
         unpack_debs(tmp_path, first, second)
+
+
+@pytest.mark.parametrize(
+    ("below", "link"),
+    [
+        ({"t-1/tinygrad/a/x": b""}, []),
+        # Written through the other link, this one would lead two folders above the tree.
+        ({}, [(LINK, "t-1/tinygrad/a/x", "../b/y")]),
+    ],
+)
+def test_a_link_in_the_place_of_a_folder_is_refused(
+    tmp_path: Path, below: dict[str, bytes], link: list[tuple[bytes, str, str]]
+) -> None:
+    archive = tmp_path / "t.tar"
+    archive.write_bytes(tar({"t-1/tinygrad/b/y": b"", **below}, [*link, (LINK, "t-1/tinygrad/a", "b")]))
+
+    with pytest.raises(UnpackError, match="component tinygrad: t.tar: tinygrad/a is a link, and also a folder"):
+        unpack("tinygrad", "tar", [archive], tmp_path / "tree", keep="tinygrad")
+
+
+def test_a_hard_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    deb = make_deb(tmp_path, "evil", {"./usr/bin/x": b""}, [(HARD_LINK, "./usr/bin/y", "./usr/bin/none")])
+
+    with pytest.raises(UnpackError, match="component python: evil_1.0_amd64.deb: cannot be read as a deb"):
+        unpack_debs(tmp_path, deb)
 
 
 def test_a_hard_link_becomes_a_copy(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import importlib
 import io
+import lzma
 import os
 import posixpath
 import shutil
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,6 +74,21 @@ DEB_MAGIC = b"!<arch>\n"
 DEB_HEADER_BYTES = 60
 DEB_ARCHITECTURES = ("amd64", "all")
 
+UNREADABLE = (
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    subprocess.CalledProcessError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What the standard library raises for damaged packages, beside what their format's reader does."""
+
 
 class UnpackError(Exception):
     """A package cannot be unpacked safely or reproducibly; the message is for the user."""
@@ -115,13 +132,17 @@ class Tree:
     def finish(self, dangling: str) -> None:
         """Write the links.
 
-        One whose target is not in the tree is left out (`dangling="drop"`) or refused ("refuse").
+        One whose target is not in the tree is left out (`dangling="drop"`) or refused ("refuse"). One in whose place
+        the tree has a folder is refused: what lies in that folder would lead elsewhere.
         """
+        folders = {path[:end] for path in (*self._files, *self._links) for end in range(len(path)) if path[end] == "/"}
         for path, (target, package) in sorted(self._links.items()):
             if not self._resolves(path):
                 if dangling == "refuse":
                     raise self._error(package, f"the link {path} points to {target}, which the package does not have")
                 continue
+            if path in folders:
+                raise self._error(package, f"{path} is a link, and also a folder with other files in it")
             place = self.root / path
             self._make_folder(path, package)
             place.symlink_to(posixpath.relpath(target, posixpath.dirname(path) or "."))
@@ -227,7 +248,7 @@ def unpack(
         try:
             for entry in READERS[kind](package, keep):
                 tree.add(entry, package.name)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, UnpackError) as error:
+        except (*UNREADABLE, UnpackError) as error:
             if isinstance(error, UnpackError) and str(error).startswith("component "):
                 raise
             raise UnpackError(
