@@ -235,12 +235,15 @@ def test_hub_addresses_are_resolved_with_the_token(fetching: Fetching, server: S
         ("ftp://example.com/model.onnx", "unknown kind: expected https://"),
         ("file://fileserver/share/model.onnx", "unknown kind: expected https://"),
         ("models/model.onnx", "is no address: expected https://"),
+        ("https://user:secret@[::1/model.onnx", "[::1/model.onnx is no address: Invalid IPv6 URL"),
+        ("https://example.com/m\u00fcller.onnx", "cannot be asked for"),
     ],
 )
 def test_an_address_that_is_none_of_the_kinds_is_refused(fetching: Fetching, address: str, reason: str) -> None:
     message = fetching.fails(address)
     assert reason in message
     assert TARGET in message
+    assert "secret" not in message
 
 
 def test_a_missing_file_names_target_address_and_status(fetching: Fetching, server: Server) -> None:
@@ -384,6 +387,30 @@ def test_another_host_is_never_sent_the_token(fetching: Fetching, server: Server
     other.routes["/model.onnx"] = body(CONTENT)
     fetching.succeeds(f"{other.address}/model.onnx", {"HF_ENDPOINT": server.address, "HF_TOKEN": TOKEN})
     assert "authorization" not in other.requests[0][2]
+
+
+def unreadable_numbers(handler: BaseHTTPRequestHandler) -> None:
+    """A length that looks like a digit to Python's isdigit and is no number to its int."""
+    handler.send_response(503)
+    handler.send_header("Retry-After", "\u00b2")
+    handler.send_header("Content-Length", "\u00b2")
+    handler.end_headers()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(unreadable_numbers, "HTTP 503"), (status(302, Location="https://[::1"), "Invalid IPv6 URL")]
+)
+def test_headers_that_make_no_sense_are_one_message(
+    fetching: Fetching, server: Server, answer: Callable[[BaseHTTPRequestHandler], None], reason: str
+) -> None:
+    server.routes["/m.onnx"] = answer
+    assert reason in fetching.fails(f"{server.address}/m.onnx", attempts=1)
+
+
+def test_a_mirror_that_makes_no_sense_is_passed_over(fetching: Fetching, server: Server) -> None:
+    server.routes["/m.onnx"] = body(CONTENT)
+    said = fetching.succeeds(f"{server.address}/m.onnx", mirrors=["https://[::1"])
+    assert "mirror passed over" in said and "Invalid IPv6 URL" in said
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://example.com/x", "http://example.invalid/x"])

@@ -9,10 +9,10 @@ The request is a JSON object:
     target      address of the target, for messages
     sha256      hex digest of the whole file
     size        its length in bytes; never more is read
-    url         https://, hf://, file://, or absent for mirrors alone; http:// only for this machine or with
-    `allow_http` mirrors     folders, or http(s)://, hf:// and file:// prefixes, in which files are named by their
-    sha256 chunks      true if the address is stored in pieces beside `<address>.chunkmanifest`; a number if that file
-    is missing lfs         Git LFS endpoint, or a list of them; default: derived from the address
+    url         https://, hf://, file://, or absent for mirrors alone; http:// only for this machine or with `allow_http`
+    mirrors     folders, or http(s)://, hf:// and file:// prefixes, in which files are named by their sha256
+    chunks      true if the address is stored in pieces beside `<address>.chunkmanifest`; a number if that is missing
+    lfs         Git LFS endpoint, or a list of them; default: derived from the address
     output      where to write the file
     allow_http, deadline_seconds, timeout_seconds, attempts, retry_seconds     optional
 
@@ -601,7 +601,10 @@ class Web:
 
     def allowed(self, address: str, coming_from: str = "") -> str:
         """Return `address` if its scheme is one of those that may be opened, else raise `FetchError`."""
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError as error:
+            raise FetchError(f"{shown(address)} is no address: {error}") from None
         local = parts.hostname in LOCAL_HOSTS
         if parts.scheme == "file" and coming_from:
             raise FetchError(f"{shown(coming_from)} sends to a local file, which is refused")
@@ -655,9 +658,11 @@ class Web:
             raise self._status_error(error, request) from error
         except (URLError, OSError, http.client.HTTPException) as error:
             raise _connection_error(error) from error
+        except ValueError as error:  # of an address or a header that cannot be sent
+            raise FetchError(f"{shown(request.full_url)} cannot be asked for: {error}") from error
         partial = response.status == 206 and _content_start(response) == start
         length = response.headers.get("Content-Length", "")
-        return Answer(response, int(length) if length.isdigit() else None, start if partial else 0, self._deadline)
+        return Answer(response, int(length) if length.isdecimal() else None, start if partial else 0, self._deadline)
 
     def _open_file(self, address: str) -> Answer:
         path = Path(unquote(urlsplit(address).path))
@@ -741,7 +746,10 @@ def shown(address: str) -> str:
     """An address as messages show it: without user, password and query, which may hold secrets."""
     if "://" not in address:
         return address
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.partition("?")[0].rpartition("@")[2]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
@@ -777,7 +785,7 @@ def _content_start(response: Any) -> int | None:
 
 
 def _seconds(text: str | None) -> float | None:
-    return min(float(text), MAX_WAIT_SECONDS) if text and text.isdigit() else None
+    return min(float(text), MAX_WAIT_SECONDS) if text and text.isdecimal() else None
 
 
 def say(message: str) -> None:
