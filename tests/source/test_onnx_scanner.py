@@ -215,6 +215,7 @@ def test_an_empty_file_and_a_missing_one_are_named(tmp_path: Path) -> None:
         ({"raw_data": b"\0" * 47}, r"tensor 'w' \(float32, 4x3\) has 47 bytes of data, expected 48"),
         ({"dims": [4, -3]}, "negative dimension"),
         ({"dims": [2**62] * 8}, "has 48 bytes of data, expected"),
+        ({"dims": [2**62] * 32, "data_type": TensorProto.INT4}, "has 48 bytes of data, expected"),
         ({"dims": [1] * 40}, "more than 32 dimensions"),
         ({"data_type": 99}, "unknown data_type 99"),
     ],
