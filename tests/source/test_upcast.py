@@ -170,6 +170,13 @@ def test_the_action_refuses_what_is_no_model(tmp_path: Path) -> None:
     assert refused.stderr.startswith("error: in.onnx: not a complete ONNX model")
 
 
+def test_damage_where_the_scanner_does_not_look_is_refused(tmp_path: Path) -> None:
+    training_info = b"\xa2\x01\x01\xff"  # field 20 of the model, a message that ends within its first tag
+    (tmp_path / "in.onnx").write_bytes(branching_model().SerializeToString() + training_info)
+    with pytest.raises(SourceError, match="in.onnx: damaged, or not an ONNX model"):
+        upcast_file(tmp_path / "in.onnx", tmp_path / "out.onnx")
+
+
 def action(folder: Path, request: dict[str, str]) -> subprocess.CompletedProcess[str]:
     (folder / "request.json").write_text(json.dumps(request))
     library = Path(autoclave.__file__).parents[1]

@@ -70,7 +70,10 @@ def upcast_file(source: Path, output: Path) -> dict[str, int]:
     be larger than protobuf allows.
     """
     _check_size(source, scan_model(source))
-    model = onnx.load_model(str(source), load_external_data=False)
+    try:
+        model = onnx.load_model(str(source), load_external_data=False)
+    except Exception as error:  # protobuf's own, for damage where the scanner does not look
+        raise SourceError(f"{source}: damaged, or not an ONNX model: {error}") from error
     changes = upcast_model(model)
     output.parent.mkdir(parents=True, exist_ok=True)
     if changes:
