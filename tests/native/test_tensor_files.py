@@ -102,6 +102,23 @@ def test_same_name_twice_is_refused(tmp_path: Path) -> None:
         read_tensors(tmp_path / "in.npz", SPECS)
 
 
+@pytest.mark.parametrize(("offset", "value"), [(6, 1), (8, 99), (-1, 0xFF)], ids=["encrypted", "method", "data"])
+def test_members_that_zipfile_cannot_read_are_refused(tmp_path: Path, offset: int, value: int) -> None:
+    with zipfile.ZipFile(tmp_path / "in.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", member("(2, 3)", body=bytes(24)))
+        archive.writestr("img.npy", member("(4,)", "|u1", bytes(4)))
+    content = bytearray((tmp_path / "in.npz").read_bytes())
+    if offset < 0:  # the first byte of the compressed data
+        content[30 + len("a.npy")] = value
+    else:  # the file's own header and the directory's
+        for start in (offset, content.index(b"PK\x01\x02") + 2 + offset):
+            content[start] = value
+    (tmp_path / "in.npz").write_bytes(content)
+
+    with pytest.raises(AutoclaveError, match="reading tensors from .*in.npz"):
+        read_tensors(tmp_path / "in.npz", SPECS)
+
+
 @pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x05\x06" + bytes(18)])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "in.npz").write_bytes(content)

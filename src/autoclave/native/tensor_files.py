@@ -1,6 +1,8 @@
 """Tensors in .npz files, read as untrusted: no pickles, and never more memory than the declared tensors need."""
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -14,6 +16,18 @@ from autoclave.native.model import Array, Tensors
 
 MAX_TENSORS = 1024
 _SUFFIX = ".npy"
+UNREADABLE = (
+    EOFError,
+    OSError,
+    RuntimeError,  # an encrypted member; also NotImplementedError, for a compression nobody knows
+    ValueError,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+)
+"""What zipfile raises for a damaged file."""
+
 _HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -29,7 +43,7 @@ def read_tensors(path: Path, specs: tuple[TensorSpec, ...]) -> Tensors:
             names = [entry.removesuffix(_SUFFIX) for entry in archive.namelist()[: MAX_TENSORS + 1]]
             _check_names(path, names, by_name)
             return {name: _read_member(archive, name, by_name[name], path) for name in names}
-    except (OSError, ValueError, EOFError, NotImplementedError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except UNREADABLE as error:
         raise AutoclaveError(f"reading tensors from {path}: {error}; write the file with numpy.savez") from error
 
 
