@@ -117,6 +117,7 @@ HEADER_ATTACKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "surplus-field": (lambda h: h.update(more=1), "header: expected an object"),
     "recorder-kind": (lambda h: h["recorded_by"].update(kind="oracle"), "'oracle'"),
     "recorder-field": (lambda h: h["recorded_by"].pop("name"), "recorded_by: expected"),
+    "seed-negative": (lambda h: h["parts"][0].update(seed=-1), "seed -1 is not a number"),
     "seed-bool": (lambda h: h["parts"][0].update(seed=True), "'seed'"),
     "part-key": (lambda h: h["parts"][1].update(key=[1, 2, 3]), "part key"),
     "part-key-type": (lambda h: h["parts"][1].update(key=[1, -2]), "part key"),

@@ -239,6 +239,8 @@ class _HeaderDecoder:
 
     def _part(self, value: Any) -> PartCheck:
         fields = _fields(value, {"key": (str, list), "seed": int, "inputs": list, "outputs": list}, "part")
+        if not _is_count(fields["seed"]):
+            raise ArtifactError(f"part: seed {fields['seed']} is not a number of 32 bits")
         return PartCheck(
             _part_key(fields["key"]), fields["seed"], self._tensors(fields["inputs"]), self._tensors(fields["outputs"])
         )
