@@ -14,24 +14,17 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-NOT_COPIED = shutil.ignore_patterns(".git", "dist", ".pants.d", "__pycache__", "models", ".mypy_cache", ".ruff_cache")
+from catalogue import copy_checkout, declare, stop_daemon, timed
+
 STARTED = re.compile(r"Starting: (Compile|Record|Synthesize)")
 
 
-def make_catalogue(folder: Path, models: int, scale: str) -> None:
-    """A checkout with `models` synthetic models, each with weights of its own, for cpu."""
-    shutil.copytree(CHECKOUT, folder, ignore=NOT_COPIED)
-    (folder / "models").mkdir()
-    shutil.copy2(CHECKOUT / "models/prelude.py", folder / "models")
+def declare_models(catalogue: Path, models: int, scale: str) -> None:
+    """Synthetic models for cpu, each with weights of its own."""
     for number in range(models):
-        (folder / f"models/BUILD.m{number}").write_text(
-            f'synthetic_onnx(name="m{number}-onnx", scale="{scale}", seed={number + 1})\n'
-            f'onnx_model(name="m{number}", source=":m{number}-onnx", hardware="cpu")\n'
-        )
+        declare(catalogue, f"m{number}", scale, number + 1, "cpu")
 
 
 def make_genrules(folder: Path, sizes: list[int]) -> None:
@@ -46,16 +39,6 @@ def make_genrules(folder: Path, sizes: list[int]) -> None:
     )
 
 
-def timed(command: list[str], folder: Path) -> tuple[float, str]:
-    """Wall seconds of a command that has to succeed, and what it printed."""
-    begin = time.perf_counter()
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    seconds = time.perf_counter() - begin
-    if result.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} failed:\n{result.stdout}{result.stderr}")
-    return seconds, result.stdout + result.stderr
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=60, help="how many models and genrules")
@@ -67,7 +50,8 @@ def main() -> None:
         parser.error(f"{options.bazel} is not a program: install Debian's bazel-bootstrap or give --bazel")
     with tempfile.TemporaryDirectory() as temporary:
         catalogue, genrules = Path(temporary, "catalogue"), Path(temporary, "genrules")
-        make_catalogue(catalogue, options.models, options.scale)
+        copy_checkout(catalogue)
+        declare_models(catalogue, options.models, options.scale)
         package = ["./pants", "package", "models::"]
         first, _ = timed(package, catalogue)
         print(f"first build of {options.models} models: {first:.1f} s")
@@ -87,8 +71,7 @@ def main() -> None:
             )
         finally:
             subprocess.run([options.bazel, "shutdown"], cwd=genrules, capture_output=True)
-            for pid in catalogue.glob(".pids/*/pantsd/pid"):
-                subprocess.run(["kill", pid.read_text()], capture_output=True)
+            stop_daemon(catalogue)
 
 
 if __name__ == "__main__":
