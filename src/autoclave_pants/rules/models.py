@@ -269,6 +269,7 @@ def description(compiled: CompiledModel) -> tuple[str, ...]:
         f"{report.get('launches', '?')} launches",
         f"{report.get('kernels', '?')} kernels",
         f"arena {megabytes(report.get('arena', 0))}",
+        f"peak memory {megabytes(report.get('peak_rss', 0))}",
         f"compiled in {(report.get('elapsed_ms') or 0) / 1000:.1f} s",
         *(("synthetic weights",) if compiled.source.synthetic else ()),
     ]
