@@ -27,8 +27,9 @@ class AutoclaveSubsystem(Subsystem):
     mirrors = StrListOption(
         help=softwrap(
             """
-            Where pinned files are looked up by sha256 before their address: directories, or URL prefixes, whose files are
-            named after their own sha256. Those in the environment variable `AUTOCLAVE_MIRRORS` (separated by commas) come first.
+            Where pinned files are looked up by sha256 before their address: directories (absolute, or from the root of the
+            checkout), or URL prefixes, whose files are named after their own sha256. Those in the environment variable
+            `AUTOCLAVE_MIRRORS` (separated by commas) come first. No action's key depends on them.
             """
         ),
     )

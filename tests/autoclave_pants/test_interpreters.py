@@ -1,6 +1,8 @@
 """Finding the machine's interpreters, and hiding where they are."""
 
 import os
+import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -79,6 +81,17 @@ def test_pants_interpreter_is_started_by_a_script_at_a_fixed_place(rule_runner):
     assert found.path == "interpreters/pants"
     assert os.access(starter, os.X_OK)
     assert sys.executable in starter.read_text()
+
+
+def test_what_only_the_machine_knows_comes_in_by_a_script_of_its_owner_s(rule_runner):
+    found = rule_runner.request(PantsInterpreter, [])
+    path = found.with_environment("fetch-x", {"HF_TOKEN": 'it\'s $HOME; "secret"\nand so on'})
+    script = rule_runner.named / "fetch-x"
+    assert path == "interpreters/fetch-x"
+    assert stat.S_IMODE(script.stat().st_mode) == 0o700
+    program = "import os; print(os.environ['HF_TOKEN'])"
+    result = subprocess.run(["/bin/sh", str(script), "-I", "-c", program], capture_output=True, text=True, env={})
+    assert result.stdout == 'it\'s $HOME; "secret"\nand so on\n'
 
 
 def test_places_are_tried_in_order(tmp_path):

@@ -15,6 +15,7 @@ from pants.testutil.rule_runner import RuleRunner
 
 from autoclave_pants import target_types
 from autoclave_pants.rules import fetching, interpreters, toolchains
+from autoclave_pants.rules.fetching import FetchedFile, FileRequest
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 
 TINYGRAD_FILES = {"tinygrad/__init__.py": b"version = 'the pinned one'\n", "tinygrad/nn/__init__.py": b""}
@@ -75,6 +76,7 @@ def rule_runner(mirror, tmp_path):
             *fetching.rules(),
             *toolchains.rules(),
             QueryRule(Toolchain, (ToolchainRequest,)),
+            QueryRule(FetchedFile, (FileRequest,)),
         ],
         target_types=target_types.targets(),
         bootstrap_args=[own_caches],
@@ -120,6 +122,36 @@ def test_wheel_becomes_a_tree_without_installer_files(rule_runner, mirror):
     files = files_in(rule_runner, part)
     assert files["part/__init__.py"] == b"x = 1\n"
     assert not any(path.endswith("RECORD") for path in files)
+
+
+def test_fetching_has_the_same_key_whatever_mirror_index_or_token_a_machine_has(rule_runner, mirror, tmp_path):
+    sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
+    model = mirror.add(b"\x08\x09 some model")
+    rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})
+    wanted = FileRequest("//:model", model, 13, "https://unreachable.invalid/m.onnx", None, "model.onnx")
+    first = resolve(rule_runner).identity, rule_runner.request(FetchedFile, [wanted])
+    rule_runner.set_options(
+        [f"--named-caches-dir={tmp_path / 'named'}", "--autoclave-mirrors=nowhere"],
+        env={
+            "PATH": str(tmp_path / "bin"),
+            "HF_TOKEN": "hf_secret",
+            "HTTPS_PROXY": "http://192.0.2.1:9",
+            "PIP_INDEX_URL": "https://user:secret@unreachable.invalid/simple",
+        },
+    )
+    assert (resolve(rule_runner).identity, rule_runner.request(FetchedFile, [wanted])) == first
+
+
+def test_mirror_below_the_checkout_is_found(rule_runner, tmp_path):
+    content = wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"})
+    sha256 = hashlib.sha256(content).hexdigest()
+    rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})
+    rule_runner.write_files({f"own/mirror/{sha256}": content})
+    rule_runner.set_options(
+        [f"--named-caches-dir={tmp_path / 'named'}", "--autoclave-mirrors=own/mirror"],
+        env={"PATH": str(tmp_path / "bin")},
+    )
+    assert resolve(rule_runner).components[0].pins == ("part==1.0",)
 
 
 def test_identity_is_the_files_and_nothing_else(rule_runner, mirror):

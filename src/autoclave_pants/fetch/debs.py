@@ -4,10 +4,11 @@ The only input of its action besides the lock, so it stands alone: standard libr
 
     python debs.py --component python --lock python-3.13.lock --output debs
 
-A package is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256),
-then fetched from the pool of the Debian archive that this machine's own apt is configured for, by apt's downloader (its
-proxies and certificates apply). No package lists are needed, so neither root nor a fresh `apt-get update`, and the
-lock's suite may differ from the machine's.
+A package is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256)
+and each that the variable AUTOCLAVE_MIRRORS names (separated by commas), then fetched from the pool of the Debian
+archive that this machine's own apt is configured for, by apt's downloader (its proxies and certificates apply). No
+package lists are needed, so neither root nor a fresh `apt-get update`, and the lock's suite may differ from the
+machine's.
 
 Exit code: 0; 2 for an error that must be looked into (a wrong hash, a wrong lock); 3 if the packages cannot be had on
 this machine (no apt, no Debian archive, a package that the suite has dropped, no network), so that a caller may turn to
@@ -299,6 +300,11 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C.UTF-8", "PATH": os.environ.get("PATH") or PATH}
 
 
+def mirrors(named: Iterable[str]) -> tuple[str, ...]:
+    """The mirrors that the command line names, then those of the environment."""
+    return (*named, *filter(None, os.environ.get("AUTOCLAVE_MIRRORS", "").split(",")))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, fetch, and print one line per package."""
     parser = argparse.ArgumentParser(description="Fetch the Debian packages of a lock, each checked by its sha256.")
@@ -309,7 +315,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         debs = parse_lock(options.lock.read_text(), str(options.lock))
-        for path in fetch(Request(options.component, str(options.lock), debs, tuple(options.mirror)), options.output):
+        for path in fetch(Request(options.component, str(options.lock), debs, mirrors(options.mirror)), options.output):
             print(f"{sha256_of(path)} {path.stat().st_size} {path.name}")
     except UnavailableError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -16,9 +16,9 @@ The request is a JSON object:
     output      where to write the file
     allow_http, deadline_seconds, timeout_seconds, attempts, retry_seconds     optional
 
-Order: each mirror, then the address. The environment may hold HF_TOKEN, HF_ENDPOINT, SSL_CERT_FILE and the usual proxy
-variables. HF_TOKEN goes to the host of HF_ENDPOINT and nowhere else. Exit code 2 with one message if there is no
-having the file.
+Order: each mirror, those that the variable AUTOCLAVE_MIRRORS names (separated by commas), then the address. The
+environment may hold HF_TOKEN, HF_ENDPOINT, SSL_CERT_FILE and the usual proxy variables. HF_TOKEN goes to the host of
+HF_ENDPOINT and nowhere else. Exit code 2 with one message if there is no having the file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 from urllib.error import HTTPError, URLError
@@ -810,6 +810,8 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return 2
     try:
         declaration = _read_declaration(Path(arguments[0]))
+        extra = filter(None, environment.get("AUTOCLAVE_MIRRORS", "").split(","))
+        declaration = replace(declaration, mirrors=(*declaration.mirrors, *extra))
         origin = fetch(declaration, environment)
     except (FetchError, OSError) as error:
         token = environment.get("HF_TOKEN", "").strip()

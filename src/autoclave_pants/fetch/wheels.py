@@ -5,8 +5,8 @@ under any interpreter that has pip, for a target interpreter that may not be on 
 
     python wheels.py --component numpy --lock numpy.lock --python-abi cp313 --output wheels
 
-A wheel is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256),
-then asked of the package index that pip is configured for by environment variables (PIP_INDEX_URL, PIP_CERT, proxies).
+A wheel is looked up by sha256 in each `--mirror` (a directory or an address that serves files named by their sha256) and
+each that the variable AUTOCLAVE_MIRRORS names (separated by commas), then asked of the package index that pip is configured for by environment variables (PIP_INDEX_URL, PIP_CERT, proxies).
 Exit code: 0, or 2 with one `error:` message that names the component, the file and what to do.
 """
 
@@ -23,6 +23,7 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -377,6 +378,11 @@ def _versions(pin: Pin, *options: str) -> list[str]:
     return match.group(1).split(", ") if match else []
 
 
+def mirrors(named: Iterable[str]) -> tuple[str, ...]:
+    """The mirrors that the command line names, then those of the environment."""
+    return (*named, *filter(None, os.environ.get("AUTOCLAVE_MIRRORS", "").split(",")))
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, fetch, and print one line per wheel."""
     parser = argparse.ArgumentParser(description="Fetch the wheels of a lock, each checked by its sha256.")
@@ -390,7 +396,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         pins = parse_lock(options.lock.read_text(), str(options.lock))
-        request = Request(options.component, str(options.lock), pins, options.python_abi, tuple(options.mirror))
+        request = Request(options.component, str(options.lock), pins, options.python_abi, mirrors(options.mirror))
         for wheel in fetch(request, options.output):
             print(f"{sha256_of(wheel)} {wheel.stat().st_size} {wheel.name}")
     except (FetchError, OSError) as error:

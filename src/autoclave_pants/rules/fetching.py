@@ -1,14 +1,17 @@
 """The actions with network: they fetch what is pinned by hash. Everything after them runs without.
 
-The scripts in `autoclave_pants/fetch` are inputs of these actions and run on the interpreter that Pants runs on.
+The scripts in `autoclave_pants/fetch` are inputs of these actions and run on the interpreter that Pants runs on. Proxies,
+mirrors and tokens of this machine reach them, but are in no action's key.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from pants.base.build_environment import get_buildroot
 from pants.engine.fs import EMPTY_DIGEST, Digest
 from pants.engine.process import FallibleProcessResult, Process
 from pants.engine.rules import Get, Rule, collect_rules, rule
@@ -53,7 +56,10 @@ class Mirrors:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """Run one fetch script. `outputs` is the directory it writes; `variables` are taken from the user's environment."""
+    """Run one fetch script. `output` is the directory it writes.
+
+    With `variables` it is one that has network: those are taken from the user's environment, and it is told the mirrors.
+    """
 
     script: str
     arguments: tuple[str, ...]
@@ -100,18 +106,22 @@ async def script(name: str) -> Digest:
 @rule
 async def mirrors(autoclave: AutoclaveSubsystem) -> Mirrors:
     extra = (await environment((MIRRORS_VARIABLE,))).get(MIRRORS_VARIABLE, "")
-    return Mirrors((*filter(None, (location.strip() for location in extra.split(","))), *autoclave.mirrors))
+    locations = (*filter(None, (location.strip() for location in extra.split(","))), *autoclave.mirrors)
+    return Mirrors(tuple(each if "://" in each else os.path.join(get_buildroot(), each) for each in locations))
 
 
 @rule
-async def fetch(request: FetchRequest, interpreter: PantsInterpreter) -> Fetched:
-    variables = await environment(request.variables)
+async def fetch(request: FetchRequest, interpreter: PantsInterpreter, found: Mirrors) -> Fetched:
     own = await script(request.script)
+    path = interpreter.path
+    if request.variables:
+        surroundings = {**await environment(request.variables), MIRRORS_VARIABLE: ",".join(found.locations)}
+        path = interpreter.with_environment(f"fetch-{Path(request.script).stem}", surroundings)
     process = Process(
-        argv=("/bin/sh", interpreter.path, "-I", request.script, *request.arguments),
+        argv=("/bin/sh", path, "-I", request.script, *request.arguments),
         description=request.description,
         input_digest=await merge((request.inputs, own)),
-        env={"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", **variables},
+        env={"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"},
         append_only_caches=dict(interpreter.append_only_caches),
         output_directories=(request.output,),
     )
@@ -119,13 +129,12 @@ async def fetch(request: FetchRequest, interpreter: PantsInterpreter) -> Fetched
 
 
 @rule
-async def fetch_file(request: FileRequest, found: Mirrors) -> FetchedFile:
+async def fetch_file(request: FileRequest) -> FetchedFile:
     wanted = {
         "target": request.target,
         "sha256": request.sha256,
         "size": request.size,
         "url": request.url,
-        "mirrors": found.locations,
         "output": f"out/{request.name}",
         **({"lfs": request.lfs} if request.lfs else {}),
     }
@@ -148,10 +157,6 @@ async def fetch_file(request: FileRequest, found: Mirrors) -> FetchedFile:
 def fetched(result: FallibleProcessResult) -> Fetched:
     log = (result.stdout + result.stderr).decode(errors="replace")
     return Fetched(result.exit_code, log, result.output_digest if result.exit_code == 0 else EMPTY_DIGEST)
-
-
-def mirror_arguments(found: Mirrors) -> tuple[str, ...]:
-    return tuple(argument for location in found.locations for argument in ("--mirror", location))
 
 
 def rules() -> list[Rule]:

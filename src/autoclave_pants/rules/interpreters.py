@@ -1,16 +1,18 @@
 """The interpreters of this machine, behind names that do not depend on where they live.
 
 Actions find them in an append-only cache, which is not part of an action's key: `pants` starts the interpreter that Pants
-itself runs on (for fetching and unpacking), `cp313` is a link to the machine's CPython 3.13 (for a `host_python`).
+itself runs on (for fetching and unpacking), `fetch-NAME` the same with this machine's proxies, mirrors and tokens in its
+environment, and `cp313` is a link to the machine's CPython 3.13 (for a `host_python`).
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -31,6 +33,17 @@ class PantsInterpreter:
 
     path: str
     append_only_caches: tuple[tuple[str, str], ...]
+    directory: str
+
+    def with_environment(self, name: str, variables: Mapping[str, str]) -> str:
+        """How an action starts it with `variables` in its environment, which are no part of the action's key.
+
+        What is pinned by hash is the same whichever proxy or mirror it came through, and a token in a key would be
+        uploaded to a shared cache for all its readers. The file is its owner's alone to read.
+        """
+        exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in sorted(variables.items()))
+        replace_file(Path(self.directory, name), starter(exports), 0o700)
+        return f"{CACHE_DIRECTORY}/{name}"
 
 
 @dataclass(frozen=True)
@@ -101,11 +114,16 @@ def is_cpython(path: Path, version: str) -> bool:
     return result.stdout.split() == ["cpython", version]
 
 
+def starter(exports: str = "") -> str:
+    """A shell script that starts the interpreter that Pants runs on."""
+    return f'#!/bin/sh\n{exports}exec "{sys.executable}" "$@"\n'
+
+
 @rule
 async def pants_interpreter(named_caches: NamedCachesDirOption) -> PantsInterpreter:
-    starter = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
-    replace_file(Path(named_caches.val, CACHE_NAME, "pants"), starter, 0o755)
-    return PantsInterpreter(f"{CACHE_DIRECTORY}/pants", ((CACHE_NAME, CACHE_DIRECTORY),))
+    directory = Path(named_caches.val, CACHE_NAME)
+    replace_file(directory / "pants", starter(), 0o755)
+    return PantsInterpreter(f"{CACHE_DIRECTORY}/pants", ((CACHE_NAME, CACHE_DIRECTORY),), str(directory))
 
 
 @rule

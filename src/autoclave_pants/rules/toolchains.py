@@ -38,8 +38,6 @@ from autoclave_pants.rules.fetching import (
     FetchedFile,
     FetchRequest,
     FileRequest,
-    Mirrors,
-    mirror_arguments,
 )
 from autoclave_pants.rules.interpreters import HostPython, HostPythonRequest
 from autoclave_pants.subsystem import AutoclaveSubsystem, PythonKind
@@ -204,10 +202,10 @@ async def lock_of(target: Target, field: type) -> tuple[str, Digest, tuple[str, 
     return snapshot.files[0], snapshot.digest, tuple(line.partition(" --hash")[0].strip() for line in lines if line)
 
 
-async def wheels_tree(lock: str, digest: Digest, name: str, abi: str, target: Target, mirrors: Mirrors) -> Digest:
+async def wheels_tree(lock: str, digest: Digest, name: str, abi: str, target: Target) -> Digest:
     request = FetchRequest(
         "wheels.py",
-        ("--component", name, "--lock", lock, "--python-abi", abi, "--output", "fetched", *mirror_arguments(mirrors)),
+        ("--component", name, "--lock", lock, "--python-abi", abi, "--output", "fetched"),
         digest,
         f"Fetch {target.address} ({abi})",
         variables=NETWORK_VARIABLES + INDEX_VARIABLES,
@@ -217,7 +215,7 @@ async def wheels_tree(lock: str, digest: Digest, name: str, abi: str, target: Ta
     return await unpacked("wheel", name, result.digest, target.address)
 
 
-async def debs(target: Target, mirrors: Mirrors) -> tuple[Fetched, tuple[str, ...]]:
+async def debs(target: Target) -> tuple[Fetched, tuple[str, ...]]:
     lock, digest, pins = await lock_of(target, DebLockSourceField)
     request = FetchRequest(
         "debs.py",
@@ -228,7 +226,6 @@ async def debs(target: Target, mirrors: Mirrors) -> tuple[Fetched, tuple[str, ..
             lock,
             "--output",
             "fetched",
-            *mirror_arguments(mirrors),
         ),
         digest,
         f"Fetch {target.address}",
@@ -238,7 +235,7 @@ async def debs(target: Target, mirrors: Mirrors) -> tuple[Fetched, tuple[str, ..
     return await Get(Fetched, FetchRequest, request), pins
 
 
-async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Digest, str]:
+async def tinygrad_tree(target: Target, abi: str) -> tuple[Digest, str]:
     """The tree of a `tinygrad_source` (it holds the directory `tinygrad/`) and what pins it."""
     release, commit = target[ReleaseField].value, target[CommitField].value
     if bool(release) == bool(commit):
@@ -253,7 +250,7 @@ async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Dig
                 "toolchain",
                 f"{lock} pins {', '.join(pins) or 'nothing'}, not tinygrad=={release} alone",
             )
-        return await wheels_tree(lock, digest, "tinygrad", abi, target, mirrors), pins[0]
+        return await wheels_tree(lock, digest, "tinygrad", abi, target), pins[0]
     if not target[AdapterField].value:
         raise BuildError(
             str(target.address),
@@ -266,11 +263,11 @@ async def tinygrad_tree(target: Target, abi: str, mirrors: Mirrors) -> tuple[Dig
         origin = f"the field `path` of {target.address}"
         tree = await files_in_checkout((f"{directory}/tinygrad/**/*",), origin)
         return await remove_prefix(tree, directory), f"commit {commit}"
-    archive = await tinygrad_archive(target, mirrors)
+    archive = await tinygrad_archive(target)
     return await unpacked("tar", "tinygrad", archive, target.address, keep="tinygrad"), f"commit {commit}"
 
 
-async def tinygrad_archive(target: Target, mirrors: Mirrors) -> Digest:
+async def tinygrad_archive(target: Target) -> Digest:
     """The archive of a commit, below `fetched/`, checked by its sha256."""
     sha256, archive, url = target[Sha256Field].value, target[ArchiveField].value, target[UrlField].value
     if not sha256 or bool(archive) == bool(url):
@@ -296,21 +293,21 @@ async def tinygrad_archive(target: Target, mirrors: Mirrors) -> Digest:
 
 
 @rule
-async def component(request: ComponentRequest, mirrors: Mirrors) -> Component:
+async def component(request: ComponentRequest) -> Component:
     target = request.target
     if target.has_field(WheelLockSourceField):
         lock, digest, pins = await lock_of(target, WheelLockSourceField)
         name = target[ComponentField].value
-        tree = await wheels_tree(lock, digest, name, request.abi, target, mirrors)
+        tree = await wheels_tree(lock, digest, name, request.abi, target)
         return await measured(name, tree, target[ProvidesField].value, pins)
     if target.has_field(DebLockSourceField):
-        fetched, pins = await debs(target, mirrors)
+        fetched, pins = await debs(target)
         tree = await unpacked(
             "deb", target[ComponentField].value, checked(fetched, target.address, "fetch").digest, target.address
         )
         return await measured(target[ComponentField].value, tree, target[ProvidesField].value, pins)
     if target.has_field(ReleaseField):
-        tree, pin = await tinygrad_tree(target, request.abi, mirrors)
+        tree, pin = await tinygrad_tree(target, request.abi)
         version = target[ReleaseField].value or f"commit {target[CommitField].value}"
         return await measured("tinygrad", tree, f"tinygrad {version}", (pin,))
     raise BuildError(
@@ -321,7 +318,7 @@ async def component(request: ComponentRequest, mirrors: Mirrors) -> Component:
 
 
 @rule
-async def python_candidate(request: PythonRequest, mirrors: Mirrors) -> PythonCandidate:
+async def python_candidate(request: PythonRequest) -> PythonCandidate:
     target = request.target
     if target.has_field(PythonVersionsField):
         host = await Get(HostPython, HostPythonRequest(target[PythonVersionsField].value))
@@ -335,7 +332,7 @@ async def python_candidate(request: PythonRequest, mirrors: Mirrors) -> PythonCa
         raise BuildError(
             str(target.address), "toolchain", f"a {target.alias} is not a Python: use deb_lock or host_python"
         )
-    fetched, pins = await debs(target, mirrors)
+    fetched, pins = await debs(target)
     if fetched.exit_code == CANNOT_BE_HAD:
         return PythonCandidate(None, f"{target.address}: {reason_in(fetched.log)}")
     tree = await unpacked("deb", "python", checked(fetched, target.address, "fetch").digest, target.address)
