@@ -17,6 +17,8 @@ from package_files import make_deb, sha256  # pants: no-infer-dep
 from autoclave_pants.fetch import debs as module
 from autoclave_pants.fetch.debs import FetchError, bases_for, parse_lock
 
+SCRIPT = Path(module.__file__).resolve()
+"""Absolute: the first releases of Python 3.9 leave `__file__` relative when the search path is."""
 WRONG, UNAVAILABLE = 2, 3
 POOL = "pool/main/p/part"
 
@@ -75,7 +77,7 @@ def fetch(tmp_path: Path, lock: str, path: Path, mirrors: Sequence[object] = ())
         [
             sys.executable,
             "-I",
-            module.__file__,
+            SCRIPT,
             "--component",
             "python",
             "--lock",

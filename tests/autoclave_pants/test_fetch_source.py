@@ -16,6 +16,8 @@ import pytest
 
 from autoclave_pants.fetch import source
 
+SCRIPT = Path(source.__file__).resolve()
+"""Absolute: the first releases of Python 3.9 leave `__file__` relative when the search path is."""
 CONTENT = bytes(range(8, 256)) * 1200
 """Begins like an ONNX model (field 1, a varint) and is longer than one block."""
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -27,6 +29,11 @@ HTML = b"<!DOCTYPE html><html><title>Sign in</title>" + b"x" * 4000
 def pointer_to(content: bytes) -> bytes:
     oid = hashlib.sha256(content).hexdigest()
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n".encode()
+
+
+def label(value: str | bytes) -> str:
+    """A test's name shows the start of a long parameter only."""
+    return repr(value[:30])
 
 
 class Server:
@@ -160,7 +167,7 @@ class Fetching:
         path = self.folder / "request.json"
         path.write_text(json.dumps(wanted))
         process = subprocess.run(
-            [sys.executable, "-I", source.__file__, "request.json"],
+            [sys.executable, "-I", SCRIPT, "request.json"],
             cwd=self.folder,
             env={"PATH": "/usr/bin:/bin", **(environment or {})},
             stdout=subprocess.PIPE,
@@ -283,6 +290,7 @@ def test_secrets_in_an_address_are_not_shown(fetching: Fetching, server: Server)
         (CONTENT + b"x", f"come {len(CONTENT) + 1} bytes"),
         (CONTENT[:-1] + b"x", "came sha256 " + hashlib.sha256(CONTENT[:-1] + b"x").hexdigest()),
     ],
+    ids=label,
 )
 def test_an_answer_that_is_not_the_file_is_named(
     fetching: Fetching, server: Server, content: bytes, reason: str
@@ -475,7 +483,9 @@ def test_mirrors_without_the_file_are_passed_over_in_order(fetching: Fetching, s
 
 
 @pytest.mark.parametrize(
-    ("held", "said"), [(CONTENT[:-1] + b"x", "came sha256"), (HTML, "HTML page"), (pointer_to(CONTENT), "LFS pointer")]
+    ("held", "said"),
+    [(CONTENT[:-1] + b"x", "came sha256"), (HTML, "HTML page"), (pointer_to(CONTENT), "LFS pointer")],
+    ids=label,
 )
 def test_a_mirror_that_holds_something_else_is_passed_over_aloud(
     fetching: Fetching, server: Server, tmp_path: Path, held: bytes, said: str
@@ -651,7 +661,7 @@ def test_a_chunk_that_breaks_off_is_fetched_again_alone(fetching: Fetching, serv
     assert server.paths().count("/big.onnx.chunk01of02") == 1
 
 
-@pytest.mark.parametrize("manifest", [b"", b"zero", b"0", b"1000", b"-1", b"9" * 5000])
+@pytest.mark.parametrize("manifest", [b"", b"zero", b"0", b"1000", b"-1", b"9" * 5000], ids=label)
 def test_a_senseless_manifest_is_refused(fetching: Fetching, server: Server, manifest: bytes) -> None:
     server.routes["/big.onnx.chunkmanifest"] = body(manifest)
     assert "chunks" in fetching.fails(f"{server.address}/big.onnx", chunks=True)

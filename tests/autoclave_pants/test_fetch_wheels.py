@@ -16,6 +16,9 @@ from package_files import make_sdist, make_wheel, sha256  # pants: no-infer-dep
 from autoclave_pants.fetch import wheels as module
 from autoclave_pants.fetch.wheels import FetchError, Tags, parse_lock
 
+SCRIPT = str(Path(module.__file__).resolve())
+"""Absolute: the first releases of Python 3.9 leave `__file__` relative when the search path is."""
+
 
 @pytest.fixture(scope="module")
 def pip_python(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -47,7 +50,7 @@ class Fetch:
         (self.folder / "part.lock").write_text(lock)
         options = [word for mirror in mirrors for word in ("--mirror", str(mirror))]
         return subprocess.run(
-            [self.python, "-I", module.__file__, "--component", "part", "--lock", "part.lock"]
+            [self.python, "-I", SCRIPT, "--component", "part", "--lock", "part.lock"]
             + ["--python-abi", abi, "--output", "out", *options],
             cwd=self.folder,
             env={"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.index)},
