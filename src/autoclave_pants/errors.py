@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pants.engine.target import SourcesField, Target
+
 
 class BuildError(Exception):
     """A stage of a target's build failed.
@@ -15,6 +17,16 @@ class BuildError(Exception):
         self.stage = stage
         self.reason = reason
         self.log = log
+
+
+def missing_file(target: Target, field: type[SourcesField]) -> BuildError:
+    """The error for a field that names a file which is not in the checkout."""
+    return BuildError(
+        str(target.address),
+        "fetch",
+        f"the field `{field.alias}` names {target[field].value!r}, which is not in {target.address.spec_path or 'the root'}: "
+        "correct the name, or bring the file (one that .gitignore matches does not count)",
+    )
 
 
 def reason_in(log: str) -> str:

@@ -182,6 +182,8 @@ BROKEN = {
     "operator": (tiny_model(operator="Frobnicate"), {}, ["Frobnicate"]),
     "input": (tiny_model(), {"inputs": ["x", "calib"]}, ["calib"]),
     "renderer": (tiny_model(), {"renderer": "ir3"}, ["renderer", "ir3", "cpu"]),
+    "absent": (b"removed below", {}, ["`source`", "'absent.onnx'"]),
+    "astray": (tiny_model(), {"toolchain": "toolchains:nowhere"}, ["toolchains:nowhere"]),
 }
 
 
@@ -189,6 +191,7 @@ BROKEN = {
 def rebuilt(catalogue: Workspace) -> Iterator[tuple[Workspace, CompletedProcess[str]]]:
     for name, (model, fields, _) in BROKEN.items():
         declare(catalogue, name, model, hardware=("cpu",), **fields)
+    (catalogue.root / "models/absent.onnx").unlink()
     declare(catalogue, "good", tiny_model(seed=8), hardware=("cpu",))
     yield catalogue, catalogue.pants("rebuild", "models::")
 

@@ -76,6 +76,8 @@ async def attempt(request: AttemptRequest) -> Attempt:
         packaged = await Get(PackagedModel, PackageRequest, package_request(request.target))
     except BuildError as error:
         return Attempt(address, hardware, None, Failure(error.stage, error.reason, error.log))
+    except Exception as error:  # whatever else Pants finds wrong with it, such as an address that does not exist
+        return Attempt(address, hardware, None, Failure("build", str(error) or type(error).__name__, ""))
     return Attempt(address, hardware, packaged)
 
 

@@ -12,7 +12,7 @@ from pants.engine.target import Target
 from pants.util.frozendict import FrozenDict
 
 from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, files_of, hydrate, targets_at
-from autoclave_pants.errors import BuildError
+from autoclave_pants.errors import BuildError, missing_file
 from autoclave_pants.rules.actions import ActionRequest, References, request_json, succeed
 from autoclave_pants.rules.fetching import FetchedFile, FileRequest
 from autoclave_pants.target_types import (
@@ -80,6 +80,8 @@ class UpcastSource:
 async def local_file(target: Target) -> Digest:
     """The ONNX file of the checkout, under the name `model.onnx`."""
     snapshot = await hydrate(target[OnnxSourceFileField])
+    if not snapshot.files:
+        raise missing_file(target, OnnxSourceFileField)
     (found,) = (await files_of(snapshot.digest)).values()
     declared = {"sha256": found.fingerprint, "size": found.serialized_bytes_length}
     for field in (Sha256Field, SizeField):

@@ -17,7 +17,7 @@ from typing import Optional
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import Digest, DigestEntries, FileEntry, SymlinkEntry
 from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
-from pants.engine.target import Target, Targets
+from pants.engine.target import SourcesField, Target, Targets
 
 from autoclave_pants.engine import (
     add_prefix,
@@ -29,7 +29,7 @@ from autoclave_pants.engine import (
     remove_prefix,
     targets_at,
 )
-from autoclave_pants.errors import BuildError, reason_in
+from autoclave_pants.errors import BuildError, missing_file, reason_in
 from autoclave_pants.fetch.unpack import EXECUTABLE, LINK, REGULAR, entry_line, identity
 from autoclave_pants.rules.fetching import (
     INDEX_VARIABLES,
@@ -194,9 +194,11 @@ async def unpacked(kind: str, name: str, fetched: Digest, target: object, keep: 
     return await remove_prefix(result.digest, "tree")
 
 
-async def lock_of(target: Target, field: type) -> tuple[str, Digest, tuple[str, ...]]:
+async def lock_of(target: Target, field: type[SourcesField]) -> tuple[str, Digest, tuple[str, ...]]:
     """The path, digest and pins (lines that say something) of a lock file."""
     snapshot = await hydrate(target[field])
+    if not snapshot.files:
+        raise missing_file(target, field)
     text = next(iter((await contents_of(snapshot.digest)).values()), b"").decode(errors="replace")
     lines = (line.partition("#")[0].strip() for line in text.replace("\\\n", " ").splitlines())
     return snapshot.files[0], snapshot.digest, tuple(line.partition(" --hash")[0].strip() for line in lines if line)
