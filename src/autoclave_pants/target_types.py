@@ -285,7 +285,7 @@ class PythonVersionsField(StringSequenceField):
     help = help_text(
         """
         The CPython versions that may serve, best first. The machine's own interpreter of the first version found is used: on
-        PATH, then pyenv's, then uv's. 3.12 is the oldest that compiles correctly.
+        PATH, then pyenv's, uv's, and what ./pants brought. 3.12 is the oldest that compiles correctly.
         """
     )
 

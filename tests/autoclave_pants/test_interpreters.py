@@ -98,10 +98,20 @@ def test_places_are_tried_in_order(tmp_path):
     for directory in ("home/.pyenv/versions/3.13.1/bin", "home/.local/share/uv/python/cpython-3.13.2-linux/bin"):
         (tmp_path / directory).mkdir(parents=True)
         (tmp_path / directory / "python3.13").touch()
-    found = list(candidates("3.13", "/a:/root/shims:/b", str(tmp_path / "home"), None))
+    found = list(candidates("3.13", "/a:/root/shims:/b", str(tmp_path / "home"), None, "/launchers"))
     assert found == [
         Path("/a/python3.13"),
         Path("/b/python3.13"),
         tmp_path / "home/.pyenv/versions/3.13.1/bin/python3.13",
         tmp_path / "home/.local/share/uv/python/cpython-3.13.2-linux/bin/python3.13",
+        Path("/launchers/python3.13"),
     ]
+
+
+def test_what_the_launcher_brought_is_found(rule_runner, tmp_path):
+    launchers = directory_with_interpreter(tmp_path / "pythons")
+    rule_runner.set_options(
+        [f"--named-caches-dir={rule_runner.named.parent}"],
+        env={"PATH": "/nowhere", "HOME": "/nonexistent", "AUTOCLAVE_PYTHONS": str(launchers)},
+    )
+    assert rule_runner.request(HostPython, [HostPythonRequest((OWN_VERSION,))]).version == OWN_VERSION

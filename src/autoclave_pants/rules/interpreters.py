@@ -84,7 +84,9 @@ def replace_link(path: Path, target: str) -> None:
     temporary.parent.rmdir()
 
 
-def candidates(version: str, search_path: str, home: Optional[str], pyenv_root: Optional[str]) -> Iterator[Path]:
+def candidates(
+    version: str, search_path: str, home: Optional[str], pyenv_root: Optional[str], launchers: Optional[str]
+) -> Iterator[Path]:
     """Places where CPython `version` usually is, in the order of DESIGN: PATH, pyenv, uv, the launcher's own."""
     name = f"python{version}"
     for directory in filter(None, search_path.split(os.pathsep)):
@@ -97,7 +99,8 @@ def candidates(version: str, search_path: str, home: Optional[str], pyenv_root: 
         yield from sorted((root / "versions").glob(f"{version}.*/bin/{name}"))
     if home:
         yield from sorted(Path(home, ".local/share/uv/python").glob(f"cpython-{version}*/bin/{name}"))
-        yield from sorted(Path(home, ".cache/autoclave").glob(f"python*/**/bin/{name}"))
+    if launchers:
+        yield Path(launchers) / name
 
 
 def is_cpython(path: Path, version: str) -> bool:
@@ -128,10 +131,11 @@ async def pants_interpreter(named_caches: NamedCachesDirOption) -> PantsInterpre
 
 @rule
 async def find_host_python(request: HostPythonRequest, named_caches: NamedCachesDirOption) -> HostPython:
-    variables = await environment(("PATH", "HOME", "PYENV_ROOT"))
+    variables = await environment(("PATH", "HOME", "PYENV_ROOT", "AUTOCLAVE_PYTHONS"))
+    home, pyenv_root, launchers = (variables.get(name) for name in ("HOME", "PYENV_ROOT", "AUTOCLAVE_PYTHONS"))
     for version in request.versions:
         link = f"cp{version.replace('.', '')}"
-        for path in candidates(version, variables.get("PATH", ""), variables.get("HOME"), variables.get("PYENV_ROOT")):
+        for path in candidates(version, variables.get("PATH", ""), home, pyenv_root, launchers):
             if is_cpython(path, version):
                 replace_link(Path(named_caches.val, CACHE_NAME, link), os.path.realpath(path))
                 return HostPython(version, f"{CACHE_DIRECTORY}/{link}")
