@@ -16,7 +16,7 @@ class HardwareProfile:
     """How to compile for one kind of hardware with one renderer.
 
     `device` is tinygrad's DEV string. `flags` are the environment variables tinygrad reads, besides DEV and those of
-    `COMMON_FLAGS`. `target` is what the artifact says. `lanes` is the width of a wave, 1 where there are none.
+    `COMMON_FLAGS`. `target` is what the artifact says.
     """
 
     hardware: str
@@ -24,7 +24,6 @@ class HardwareProfile:
     device: str
     flags: Mapping[str, str]
     target: Target
-    lanes: int
 
 
 # The same for all hardware: no caches on disk, no worker processes, one buffer per intermediate (the arena is ours).
@@ -50,7 +49,6 @@ PROFILES: tuple[HardwareProfile, ...] = (
         device="NULL:CPULLVM20:x86_64,x86-64-v3",
         flags=MappingProxyType({}),
         target=Target("CPU", "LLVM", "x86_64,x86-64-v3"),
-        lanes=1,
     ),
     HardwareProfile(
         hardware="qcom",
@@ -58,7 +56,6 @@ PROFILES: tuple[HardwareProfile, ...] = (
         device=f"NULL:IR3:{_A630}",
         flags=_QCOM_FLAGS,
         target=Target("QCOM", "IR3", _A630),
-        lanes=64,
     ),
     HardwareProfile(
         hardware="chestnut",
@@ -66,7 +63,6 @@ PROFILES: tuple[HardwareProfile, ...] = (
         device="NULL:AMDLLVM20:gfx1200",
         flags=_CHESTNUT_FLAGS,
         target=Target("AMD", "LLVM", "gfx1200"),
-        lanes=32,
     ),
 )
 
