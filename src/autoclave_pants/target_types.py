@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Optional, Union
 
@@ -223,9 +224,18 @@ class ComponentField(StringField):
     help = help_text(
         """
         The name under which actions see the component: it is mounted at `/toolchain/NAME` in their sandbox. The compiler knows
-        `tinygrad`, `llvm`, `mesa`, `numpy` and `zstandard`.
+        `tinygrad`, `llvm`, `mesa`, `numpy` and `zstandard`. A toolchain has at most one component of a name.
         """
     )
+
+    @classmethod
+    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
+        value = super().compute_value(raw_value, address)
+        if value is not None and not re.fullmatch("[A-Za-z0-9_-]+", value):
+            raise InvalidFieldException(
+                f"The field `component` of the target {address} is {value!r}: it is a folder's name, of letters, digits, _ and -."
+            )
+        return value
 
 
 class WheelLockSourceField(LockFileField):

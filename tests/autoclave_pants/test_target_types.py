@@ -7,6 +7,7 @@ from pants.engine.target import InvalidFieldChoiceException, InvalidFieldExcepti
 from pants.util.frozendict import FrozenDict
 
 from autoclave_pants.target_types import (
+    ComponentField,
     DimensionsField,
     FilenameField,
     HardwareField,
@@ -51,6 +52,7 @@ def test_value_is_accepted(field, value, expected):
         (DimensionsField, {1: 1}, InvalidFieldTypeException, ["dimensions"]),
         (FilenameField, "../escape.pkl", InvalidFieldException, ["filename", "without a directory"]),
         (FilenameField, "..", InvalidFieldException, ["filename"]),
+        (ComponentField, "../numpy", InvalidFieldException, ["component", "models:pop223", "../numpy", "letters"]),
     ],
 )
 def test_value_is_refused_with_the_way_out(field, value, error, words):

@@ -154,6 +154,14 @@ def test_mirror_below_the_checkout_is_found(rule_runner, tmp_path):
     assert resolve(rule_runner).components[0].pins == ("part==1.0",)
 
 
+def test_two_components_of_one_name_are_refused(rule_runner, mirror):
+    sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
+    build = PYTHON + dedent(PART) + dedent(PART).replace('"part"', '"twin"')
+    build += 'toolchain(name="toolchain", python=":python", components=[":part", ":twin"])\n'
+    rule_runner.write_files({"BUILD": build, "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})
+    assert "//:toolchain: toolchain failed: 2 of its components have the name `numpy`" in failure(rule_runner)
+
+
 def test_identity_is_the_files_and_nothing_else(rule_runner, mirror):
     sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
     rule_runner.write_files({"BUILD": toolchain_with(PART), "part.lock": f"part==1.0 --hash=sha256:{sha256}\n"})

@@ -387,6 +387,14 @@ async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) ->
     tinygrad = await targets_at(target[ToolchainTinygradField].to_unparsed_address_inputs())
     others = await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs())
     components = await MultiGet(Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others))
+    names = [each.name for each in components]
+    for name in names:
+        if names.count(name) > 1:
+            raise BuildError(
+                str(target.address),
+                "toolchain",
+                f"{names.count(name)} of its components have the name `{name}`: keep one of them",
+            )
     version = adapter_version(only(tinygrad, target.address, "tinygrad")) if tinygrad else None
     return Toolchain(
         python,
