@@ -21,10 +21,11 @@ def model_bytes(
     inputs: Sequence[onnx.ValueInfoProto],
     outputs: Sequence[onnx.ValueInfoProto],
     initialisers: Sequence[onnx.TensorProto] = (),
+    opset: int = 13,
 ) -> bytes:
-    """The serialised model, at opset 13."""
+    """The serialised model."""
     graph = helper.make_graph(list(nodes), "test", list(inputs), list(outputs), list(initialisers))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     return bytes(model.SerializeToString(deterministic=True))
 
 
@@ -133,4 +134,64 @@ def unread_input_model() -> bytes:
         [node("Identity", ["x"], ["z"]), node("Neg", ["z"], ["y"])],
         [tensor("x", "float32", [2, 4]), tensor("ignored", "float32", [2, 4])],
         [tensor("y", "float32", [2, 4])],
+    )
+
+
+def half_state_model(operator: str) -> bytes:
+    """float16 inputs `x` and `state`; what `operator` computes from the state goes with computed features into a product.
+
+    Sizes are such that tinygrad makes the inputs images on the a630.
+    """
+    node = helper.make_node
+    from_state = {
+        "Concat": [],
+        "Mul": [node("Mul", ["state", "factor"], ["kept"])],
+        "Clip": [node("Clip", ["state", "low", "factor"], ["kept"])],
+        "Softmax": [node("Softmax", ["state"], ["kept"], axis=2)],
+        "LayerNormalization": [node("LayerNormalization", ["state", "scale"], ["kept"], axis=2)],
+        "Erf": [node("Erf", ["state"], ["kept"])],
+        "Where": [
+            node("Less", ["state", "factor"], ["small"]),
+            node("Where", ["small", "state", "factor"], ["kept"]),
+        ],
+    }[operator]
+    nodes = [
+        *from_state,
+        node("MatMul", ["x", "square"], ["product"]),
+        node("Tanh", ["product"], ["feature"]),
+        node("Concat", ["kept" if from_state else "state", "feature"], ["next_state"], axis=1),
+        node("MatMul", ["next_state", "projection"], ["answer"]),
+    ]
+    half = np.float16
+    return model_bytes(
+        nodes,
+        [tensor("x", "float16", [1, 1, 64]), tensor("state", "float16", [1, 7, 64])],
+        [tensor("answer", "float16", [1, 8, 32])],
+        [
+            weights("square", (64, 64), "float16"),
+            weights("projection", (64, 32), "float16"),
+            weights("scale", (64,), "float16"),
+            numpy_helper.from_array(half(0.75), "factor"),
+            numpy_helper.from_array(half(-1), "low"),
+        ],
+        opset=17,
+    )
+
+
+def half_maximum_model() -> bytes:
+    """The largest of 16 float16 numbers, in each of 512 columns: tinygrad reduces this in local memory on the a630."""
+    return model_bytes(
+        [helper.make_node("ReduceMax", ["x"], ["y"], axes=[1])],
+        [tensor("x", "float16", [1, 16, 512])],
+        [tensor("y", "float16", [1, 1, 512])],
+    )
+
+
+def half_largest_product_model() -> bytes:
+    """Where the product of two float16 inputs is largest: tinygrad compares a stored maximum with products computed anew."""
+    node = helper.make_node
+    return model_bytes(
+        [node("Mul", ["x", "z"], ["product"]), node("ArgMax", ["product"], ["y"], axis=1, keepdims=0)],
+        [tensor("x", "float16", [1, 16, 512]), tensor("z", "float16", [1, 16, 512])],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, [1, 512])],
     )

@@ -22,6 +22,7 @@ from tinygrad.tensor import Tensor
 from tinygrad.uop.ops import Ops, UOp, buffers
 
 from autoclave.artifact.model import Parameter
+from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.adapters.tinygrad_0_14_onnx import DEVICE, MappedParser, unknown_buffer, unsupported_operators
 from autoclave.compiler.captured import Capture, CapturedBuffer, CapturedCall, CapturedKernel, CapturedTensor
 from autoclave.compiler.environment import profile_flags
@@ -69,6 +70,7 @@ def capture(
             "tinygrad 0.14 needs Python 3.12 or newer to read float16 constants; on older ones models come out wrong"
         )
     _install_null_device(profile)
+    keep_float16_images()
     runner, weights, output_types = _load(model, _mapped(model))
     inputs = _input_tensors(runner, dimensions)
     outputs = _trace(runner, inputs, output_types)
