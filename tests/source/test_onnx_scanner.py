@@ -11,7 +11,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, helper, numpy_helper
-from onnx_samples import NUMPY_DTYPES, SAMPLES, linear_model, mirrored_models, model_of, sample_values, typed_data_model
+from source.onnx_samples import (
+    NUMPY_DTYPES,
+    SAMPLES,
+    linear_model,
+    mirrored_models,
+    model_of,
+    sample_values,
+    typed_data_model,
+)
 
 from autoclave.errors import SourceError
 from autoclave.source.onnx_scanner import MAX_DEPTH, MAX_INITIALIZERS, ModelSummary, open_model, scan, scan_model

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from onnx import ModelProto, TensorProto, helper
-from onnx_samples import custom_operator_model, external_data_model, linear_model, stateful_model
+from source.onnx_samples import custom_operator_model, external_data_model, linear_model, stateful_model
 
 import autoclave
 from autoclave.errors import SourceError

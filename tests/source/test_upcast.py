@@ -12,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnx_samples import SAMPLES, branching_model, external_data_model, mirrored_models, model_of
+from source.onnx_samples import SAMPLES, branching_model, external_data_model, mirrored_models, model_of
 
 import autoclave
 from autoclave.errors import SourceError
