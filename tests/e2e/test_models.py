@@ -263,6 +263,23 @@ def test_failing_parity_says_what_differs_and_how_to_repeat_it(catalogue: Worksp
         assert word in result.stdout + result.stderr
 
 
+def test_reproducibility_varies_python_and_shows_what_differs(catalogue: Workspace) -> None:
+    declare(catalogue, "again", tiny_model(seed=13), hardware=("cpu",))
+    build = catalogue.root / "models/BUILD.again"
+    build.write_text(build.read_text() + 'reproducibility_test(name="r", model=":again")\n')
+    same = succeeded(catalogue.pants("test", "--output=all", "models:r"))
+    assert "✓ models:r" in same.stderr
+    assert "the same bytes with another hash seed, directory, user" in same.stdout + same.stderr
+
+    compiler = catalogue.root / "src/autoclave/compiler/__main__.py"
+    honest = '"synthetic": request.synthetic,'
+    assert honest in compiler.read_text()
+    compiler.write_text(compiler.read_text().replace(honest, f'{honest} "user": __import__("os").getuid(),'))
+    different = catalogue.pants("test", "models:r")
+    assert different.returncode == 1
+    assert "metadata.user: 1000 -> 54321" in different.stdout + different.stderr
+
+
 def test_looser_tolerance_needs_a_reason(catalogue: Workspace) -> None:
     declare(catalogue, "loose", tiny_model(seed=11), hardware=("cpu",))
     build = catalogue.root / "models/BUILD.loose"

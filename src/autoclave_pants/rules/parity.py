@@ -193,6 +193,24 @@ async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional
     return kind
 
 
+async def difference_of(first: CompiledModel, second: CompiledModel, address: Address) -> str:
+    """What differs between two artifacts, section by section."""
+    both = (await add_prefix(first.digest, "inputs/first"), await add_prefix(second.digest, "inputs/second"))
+    result = await Get(
+        ActionResult,
+        ActionRequest(
+            module="autoclave.cli",
+            arguments=("diff", f"inputs/first/{ARTIFACT}", f"inputs/second/{ARTIFACT}"),
+            request="",
+            inputs=await merge(both),
+            toolchain=first.toolchain,
+            target=str(address),
+            stage="Compare builds for",
+        ),
+    )
+    return result.stdout + result.log
+
+
 @rule(desc="Test reproducibility")
 async def test_reproducibility(
     batch: ReproducibilityTestRequest.Batch[ReproducibilityFieldSet, Any], test: TestSubsystem, run: RunId
@@ -220,24 +238,6 @@ async def test_reproducibility(
     return result_of(
         fields.address, FAILED, f"two builds differ (varied: {varied})\n{difference}", test, no_process(run)
     )
-
-
-async def difference_of(first: CompiledModel, second: CompiledModel, address: Address) -> str:
-    """What differs between two artifacts, section by section."""
-    both = (await add_prefix(first.digest, "inputs/first"), await add_prefix(second.digest, "inputs/second"))
-    result = await Get(
-        ActionResult,
-        ActionRequest(
-            module="autoclave.cli",
-            arguments=("diff", f"inputs/first/{ARTIFACT}", f"inputs/second/{ARTIFACT}"),
-            request="",
-            inputs=await merge(both),
-            toolchain=first.toolchain,
-            target=str(address),
-            stage="Compare builds for",
-        ),
-    )
-    return result.stdout + result.log
 
 
 def rules() -> list[Rule]:
