@@ -683,7 +683,7 @@ class ReproducibilityTestTarget(Target):
     core_fields = (*COMMON_TARGET_FIELDS, Dependencies, NoSourcesField, TestedModelField, ParityTestTimeoutField)
     help = help_text(
         """
-        Compiles a model a second time with another hash seed, user, directory and, where there are two, another kind of
+        Compiles a model a second time with another hash seed, user, directory and, where there are two, another kind and version of
         Python, and requires the same bytes. A failure shows, section by section, what differs.
         """
     )

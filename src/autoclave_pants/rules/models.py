@@ -82,11 +82,12 @@ class ModelRequest:
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """Compile a model; `variation` and `python` are what the reproducibility test changes."""
+    """Compile a model; `variation`, `python` and `unlike` (see `ToolchainRequest`) are what the reproducibility test changes."""
 
     model: ModelRequest
     variation: Variation = Variation()
     python: Optional[PythonKind] = None
+    unlike: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ async def compile_model(request: CompileRequest) -> CompiledModel:
     model = request.model
     source, toolchain = await MultiGet(
         Get(OnnxSource, SourceRequest(model.source)),
-        Get(Toolchain, ToolchainRequest(model.toolchain, request.python)),
+        Get(Toolchain, ToolchainRequest(model.toolchain, request.python, request.unlike)),
     )
     if toolchain.tinygrad is None:
         raise BuildError(str(model.address), "compile", "its toolchain has no `tinygrad`, so it cannot compile models")

@@ -183,14 +183,17 @@ async def test_parity(
     return result_of(fields.address, result.exit_code, result.stdout, test, result.source, result.log)
 
 
-async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional[PythonKind]:
-    """The kind of Python that the first build did not use, if this machine has one for its toolchain."""
+async def other_python(compiled: CompiledModel, model: ModelRequest) -> Optional[tuple[PythonKind, str]]:
+    """The kind of Python that the first build did not use, if this machine has one for its toolchain; and the version that
+    it is rather not of, if the toolchain's wheels are locked for another one too."""
     kind = PythonKind.host if compiled.toolchain.python.kind == "deb" else PythonKind.deb
-    try:
-        await Get(Toolchain, ToolchainRequest(model.toolchain, kind))
-    except BuildError:
-        return None
-    return kind
+    for unlike in (compiled.toolchain.python.version, ""):
+        try:
+            await Get(Toolchain, ToolchainRequest(model.toolchain, kind, unlike))
+        except BuildError:
+            continue
+        return kind, unlike
+    return None
 
 
 async def difference_of(first: CompiledModel, second: CompiledModel, address: Address) -> str:
@@ -219,8 +222,9 @@ async def test_reproducibility(
     try:
         model = await tested_model(fields.address, fields.model)
         first = await Get(CompiledModel, CompileRequest(model))
-        kind = await other_python(first, model)
-        second = await Get(CompiledModel, CompileRequest(model, OTHER_WORLD, kind))
+        other = await other_python(first, model)
+        kind, unlike = other or (None, "")
+        second = await Get(CompiledModel, CompileRequest(model, OTHER_WORLD, kind, unlike))
         difference = "" if first.file == second.file else await difference_of(first, second, fields.address)
     except BuildError as error:
         return build_failure(fields.address, error, test, run)

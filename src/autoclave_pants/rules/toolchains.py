@@ -117,10 +117,14 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class ToolchainRequest:
-    """The address of a `toolchain` target and who asks for it. `python` overrides which kinds of Python may serve."""
+    """The address of a `toolchain` target and who asks for it.
+
+    `python` overrides which kinds of Python may serve; the host's is rather not of the version `unlike`.
+    """
 
     addresses: UnparsedAddressInputs
     python: Optional[PythonKind] = None
+    unlike: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,10 @@ class ComponentRequest:
 
 @dataclass(frozen=True)
 class PythonRequest:
-    """One candidate for a toolchain's interpreter."""
+    """One candidate for a toolchain's interpreter, if it can be of another version than `unlike`."""
 
     target: Target
+    unlike: str
 
 
 @dataclass(frozen=True)
@@ -323,11 +328,12 @@ async def component(request: ComponentRequest) -> Component:
 async def python_candidate(request: PythonRequest) -> PythonCandidate:
     target = request.target
     if target.has_field(PythonVersionsField):
-        host = await Get(HostPython, HostPythonRequest(target[PythonVersionsField].value))
+        versions = tuple(sorted(target[PythonVersionsField].value, key=lambda version: version == request.unlike))
+        host = await Get(HostPython, HostPythonRequest(versions))
         if host.version is None:
-            versions = " or ".join(target[PythonVersionsField].value)
+            wanted = " or ".join(target[PythonVersionsField].value)
             return PythonCandidate(
-                None, f"{target.address}: this machine has no CPython {versions} on PATH, in pyenv or uv"
+                None, f"{target.address}: this machine has no CPython {wanted} on PATH, in pyenv or uv"
             )
         return PythonCandidate(ToolchainPython("host", host.version, None, host.link))
     if not target.has_field(DebLockSourceField):
@@ -352,14 +358,14 @@ def allowed(target: Target, kind: PythonKind) -> bool:
     return kind is PythonKind.auto or is_host == (kind is PythonKind.host)
 
 
-async def choose_python(target: Target, kind: PythonKind) -> ToolchainPython:
+async def choose_python(target: Target, kind: PythonKind, unlike: str) -> ToolchainPython:
     """The first of the toolchain's interpreters that this machine can have."""
     field = target[ToolchainPythonField]
     reasons: list[str] = []
     for candidate in await targets_at(field.to_unparsed_address_inputs()):
         if not allowed(candidate, kind):
             continue
-        result = await Get(PythonCandidate, PythonRequest(candidate))
+        result = await Get(PythonCandidate, PythonRequest(candidate, unlike))
         if result.python is not None:
             for reason in reasons:
                 logger.warning(f"{reason}\nUsing the next one: {result.python.identity}.")
@@ -383,7 +389,7 @@ async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) ->
     target = only(await targets_at(request.addresses), request.addresses.description_of_origin, "toolchain")
     if not target.has_field(ToolchainPythonField):
         raise BuildError(str(target.address), "toolchain", f"it is a {target.alias}, not a toolchain")
-    python = await choose_python(target, request.python or autoclave.python)
+    python = await choose_python(target, request.python or autoclave.python, request.unlike)
     tinygrad = await targets_at(target[ToolchainTinygradField].to_unparsed_address_inputs())
     others = await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs())
     components = await MultiGet(Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others))
