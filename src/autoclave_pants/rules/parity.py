@@ -13,6 +13,7 @@ from pants.engine.internals.session import RunId
 from pants.engine.process import ProcessCacheScope, ProcessExecutionEnvironment, ProcessResultMetadata
 from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import Target
+from pants.util.logging import LogLevel
 
 from autoclave_pants.engine import add_prefix, merge, targets_at
 from autoclave_pants.errors import BuildError
@@ -146,7 +147,7 @@ async def parity_inputs(compiled: CompiledModel, check: CheckFile) -> Digest:
     return await add_prefix(await merge((compiled.digest, check.digest, reference.digest)), "inputs")
 
 
-@rule(desc="Test parity")
+@rule(desc="Test parity", level=LogLevel.DEBUG)
 async def test_parity(
     batch: ParityTestRequest.Batch[ParityFieldSet, Any], test: TestSubsystem, references: References, run: RunId
 ) -> TestResult:
@@ -214,7 +215,7 @@ async def difference_of(first: CompiledModel, second: CompiledModel, address: Ad
     return result.stdout + result.log
 
 
-@rule(desc="Test reproducibility")
+@rule(desc="Test reproducibility", level=LogLevel.DEBUG)
 async def test_reproducibility(
     batch: ReproducibilityTestRequest.Batch[ReproducibilityFieldSet, Any], test: TestSubsystem, run: RunId
 ) -> TestResult:
