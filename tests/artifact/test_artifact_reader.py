@@ -209,7 +209,10 @@ FIELD_ATTACKS: dict[str, tuple[Callable[[Any], None], str]] = {
     "unknown dtype": (put("object", *RUN, "inputs", 0, "dtype"), "dtype 'object' is unknown"),
     "two inputs of one name": (put("img", *RUN, "inputs", 1, "name"), "input 'img' occurs twice"),
     # kernels
-    "slot twice": (put(0, *KERNEL, "signature", 1, "slot"), "signature slot 0 occurs twice"),
+    "slot twice": (
+        put([{"dtype": "float32", "name": "data0", "shape": [], "slot": 0}] * 2, *KERNEL, "signature"),
+        "signature slot 0 occurs twice",
+    ),
     "parameter of unknown dtype": (put("float8", *KERNEL, "signature", 0, "dtype"), "dtype 'float8' is unknown"),
     "writes what it does not get": (put([3], *KERNEL, "outs"), "outs [3] are not all among globals [0, 1, 2]"),
     "reads what it does not get": (put([3], *KERNEL, "ins"), "ins [3] are not all among globals"),

@@ -195,3 +195,12 @@ def half_largest_product_model() -> bytes:
         [tensor("x", "float16", [1, 16, 512]), tensor("z", "float16", [1, 16, 512])],
         [helper.make_tensor_value_info("y", TensorProto.INT64, [1, 512])],
     )
+
+
+def padded_pool_model() -> bytes:
+    """A max pool whose border an a630 kernel cannot read as it reads the rest."""
+    return model_bytes(
+        [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])],
+        inputs=[tensor("x", "float32", (1, 16, 32, 32))],
+        outputs=[tensor("y", "float32", (1, 16, 16, 16))],
+    )

@@ -67,7 +67,10 @@ def _check_sections(header: Header, sections_end: int) -> None:
 
 
 def _check_kernel(kernel: Kernel, where: str) -> None:
-    _refuse_repeats((parameter.slot for parameter in kernel.signature), f"{where}: signature slot")
+    # One argument may be bound twice: as plain memory and as an image.
+    for image in (False, True):
+        bound = (parameter.slot for parameter in kernel.signature if bool(parameter.shape) is image)
+        _refuse_repeats(bound, f"{where}: signature slot")
     for parameter in kernel.signature:
         _check_dtype(parameter.dtype, f"{where}: parameter {parameter.name!r}")
     _refuse_repeats(kernel.globals, f"{where}: global")
