@@ -127,6 +127,13 @@ def unknown_operators_model() -> bytes:
     return model_bytes(nodes, [tensor("x", "float32", [2, 2])], [tensor("y", "float32", [1])])
 
 
+def unknown_domain_model() -> bytes:
+    """An operator of somebody's own beside one that tinygrad does not have."""
+    node = helper.make_node
+    nodes = [node("Frob", ["x"], ["a"], domain="com.example"), node("Det", ["a"], ["y"])]
+    return model_bytes(nodes, [tensor("x", "float32", [2, 2])], [tensor("y", "float32", [1])])
+
+
 def unread_input_model() -> bytes:
     """An input that is multiplied into nothing."""
     node = helper.make_node

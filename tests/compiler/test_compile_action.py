@@ -14,6 +14,7 @@ from compiler.onnx_models import (
     product_model,
     shape_from_data_model,
     small_model,
+    unknown_domain_model,
     unknown_operators_model,
     unread_input_model,
 )
@@ -159,6 +160,7 @@ def test_outputs_that_are_inputs_weights_or_twins(tmp_path: Path) -> None:
     [
         (product_model(["N", 3]), "input 'x' has the named axis 'N' (axis 0) without a size: give it in dimensions="),
         (unknown_operators_model(), "Det (ai.onnx 13) in 2 nodes, StringNormalizer (ai.onnx 13) in 1 nodes"),
+        (unknown_domain_model(), "Det (ai.onnx 13) in 1 nodes, Frob (com.example 1) in 1 nodes"),
         (shape_from_data_model(), "the value of an input as a shape"),
         (unread_input_model(), "no kernel reads the input 'ignored'"),
         (b"version https://git-lfs.github.com/spec/v1\n", "model.onnx"),

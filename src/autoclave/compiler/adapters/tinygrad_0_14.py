@@ -30,6 +30,7 @@ from autoclave.compiler.host_memory import HostMemory
 from autoclave.compiler.objects import LAUNCH_FIELDS
 from autoclave.compiler.profiles import HardwareProfile
 from autoclave.errors import CompileError, SourceError, ToolchainError
+from autoclave.source.onnx_scanner import scan_model
 
 # On Python 3.11 tinygrad reads a float16 constant of an ONNX file by running a kernel, which here never runs.
 OLDEST_PYTHON = (3, 12)
@@ -169,6 +170,7 @@ def _mapped(model: Path) -> memoryview:
 
 def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp], dict[str, DType]]:
     """tinygrad's runner for the model, the buffers of its initialisers in their order, and the outputs' declared types."""
+    _refuse_unknown_operators(model)
     parser = MappedParser(content)
     try:
         graph = parser.parse()["graph"]
@@ -176,15 +178,15 @@ def _load(model: Path, content: memoryview) -> tuple[OnnxRunner, dict[str, UOp],
         raise SourceError(f"{model.name} is not an ONNX file that can be read: {error}") from error
     runner = OnnxRunner.__new__(OnnxRunner)
     runner._init_from_graph(graph)
-    _refuse_unknown_operators(model, runner)
     initialisers = (tensor["name"] for tensor in graph["initializer"])
     weights = {name: parser.weights[name] for name in initialisers if name in parser.weights}
     output_types = {value["name"]: value["parsed_type"].dtype for value in graph["output"] if value["parsed_type"]}
     return runner, weights, output_types
 
 
-def _refuse_unknown_operators(model: Path, runner: OnnxRunner) -> None:
-    unknown = unsupported_operators(runner.graph_nodes, runner._select_op)
+def _refuse_unknown_operators(model: Path) -> None:
+    """Before tinygrad reads the file, because it stops at the first domain that it does not know."""
+    unknown = unsupported_operators(scan_model(model))
     if unknown:
         listing = ", ".join(f"{label} in {count} nodes" for label, count in sorted(unknown.items()))
         raise SourceError(f"{model.name} uses operators that the toolchain's tinygrad does not have: {listing}")

@@ -5,8 +5,9 @@ buffer of its own whose content is a slice of the file.
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from tinygrad.device import Buffer
@@ -17,6 +18,7 @@ from tinygrad.uop.ops import UOp, buffers
 
 from autoclave.compiler.host_memory import HostMemory
 from autoclave.errors import SourceError
+from autoclave.source.onnx_scanner import ModelSummary, Operator
 
 DEVICE = "NULL"
 
@@ -161,17 +163,20 @@ def _pack_integers(values: list[int], dtype: DType) -> memoryview:
     return memoryview(struct.pack(f"<{len(values)}{code}", *wrapped))
 
 
-def unsupported_operators(nodes: tuple[Any, ...], select: Callable[[str, Any], Any]) -> dict[str, int]:
-    """Operators that tinygrad has no implementation of, "name (domain, version)" with how many nodes use each."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        try:
-            select(node.op, node.opset_id)
-        except NotImplementedError:
-            label = f"{node.op} ({node.opset_id.domain.value} {node.opset_id.version})"
-            found[label] = found.get(label, 0) + 1
-        for value in node.opts.values():
-            if isinstance(value, tinygrad_onnx.OnnxRunner):
-                for label, count in unsupported_operators(value.graph_nodes, select).items():
-                    found[label] = found.get(label, 0) + count
-    return found
+def unsupported_operators(summary: ModelSummary) -> dict[str, int]:
+    """Operators that tinygrad has no implementation of, "name (domain version)" with how many nodes use each."""
+    return {
+        f"{operator.op_type} ({operator.domain or tinygrad_onnx.Domain.ONNX.value} {summary.opsets.get(operator.domain, 1)})": count
+        for operator, count in summary.operators.items()
+        if not _is_supported(operator, summary.opsets.get(operator.domain, 1))
+    }
+
+
+def _is_supported(operator: Operator, version: int) -> bool:
+    implementations = SimpleNamespace(onnx_ops=tinygrad_onnx.onnx_ops)
+    try:
+        opset = tinygrad_onnx.OpSetId(tinygrad_onnx.Domain.from_onnx(operator.domain), version)
+        tinygrad_onnx.OnnxRunner._select_op(implementations, operator.op_type, opset)
+    except (NotImplementedError, ValueError):
+        return False
+    return True
