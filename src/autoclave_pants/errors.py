@@ -12,9 +12,9 @@ class BuildError(Exception):
     """
 
     def __init__(self, target: str, stage: str, reason: str, log: str = "") -> None:
-        super().__init__(f"{target}: {stage} failed: {reason}")
         self.target = target
-        self.stage = stage
+        self.stage = stage.lower()
+        super().__init__(f"{target}: {self.stage} failed: {reason}")
         self.reason = reason
         self.log = log
 

@@ -31,6 +31,8 @@ from pants.util.frozendict import FrozenDict
 from pants.util.strutil import help_text
 
 SHA256_LENGTH = 64
+COMMIT_LENGTH = 40
+HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class AddressesField(SpecialCasedDependencies):
@@ -71,7 +73,7 @@ class Sha256Field(StringField):
     @classmethod
     def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
         value = super().compute_value(raw_value, address)
-        if value is not None and (len(value) != SHA256_LENGTH or set(value) - set("0123456789abcdef")):
+        if value is not None and (len(value) != SHA256_LENGTH or set(value) - HEXADECIMAL):
             raise InvalidFieldException(
                 f"The field `sha256` of the target {address} is {value!r}, which is not a sha256: 64 lower-case "
                 "hexadecimal digits, as `sha256sum FILE` prints it."
@@ -325,6 +327,16 @@ class CommitField(StringField):
         """
     )
 
+    @classmethod
+    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
+        value = super().compute_value(raw_value, address)
+        if value is not None and (len(value) != COMMIT_LENGTH or set(value) - HEXADECIMAL):
+            raise InvalidFieldException(
+                f"The field `commit` of the target {address} is {value!r}, which is not a commit: {COMMIT_LENGTH} lower-case "
+                "hexadecimal digits, as `git rev-parse HEAD` prints it."
+            )
+        return value
+
 
 class TinygradLockField(OptionalSingleSourceField):
     help = help_text("With `release`: the requirements file with the wheel's hashes.")
@@ -491,8 +503,8 @@ class RendererField(StringField):
     valid_choices = ("ir3", "llvm", "hip")
     help = help_text(
         """
-        The code generator: `ir3` (Mesa, qcom), `llvm` (LLVM 20, cpu and chestnut) or `hip` (comgr, chestnut). Default: `ir3` for
-        qcom, `llvm` otherwise.
+        The code generator: `ir3` (Mesa) for qcom, `llvm` (LLVM 20) for cpu and chestnut; these are the defaults. `hip` (comgr) for
+        chestnut is reserved, and refused until a toolchain can have it.
         """
     )
 

@@ -205,6 +205,14 @@ def test_the_likeliest_base_is_asked_first(suite: str, first: str) -> None:
     assert (bases[0], sorted(bases)) == (first, ["a", "b"])
 
 
+def test_security_updates_are_sought_beside_an_archive_that_comes_without() -> None:
+    (deb,) = parse_lock(f"part 1 amd64 trixie-security pool/x.deb 1 {'a' * 64}", "a.lock")
+
+    bases = bases_for(deb, [("trixie", "http://archive/debian/"), ("bookworm", "http://other/mirror/")], "python")
+
+    assert bases == ("http://archive/debian-security", "http://archive/debian", "http://other/mirror")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

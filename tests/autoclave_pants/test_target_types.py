@@ -7,6 +7,7 @@ from pants.engine.target import InvalidFieldChoiceException, InvalidFieldExcepti
 from pants.util.frozendict import FrozenDict
 
 from autoclave_pants.target_types import (
+    CommitField,
     ComponentField,
     DimensionsField,
     FilenameField,
@@ -46,6 +47,7 @@ def test_value_is_accepted(field, value, expected):
         (HardwareField, "adreno", InvalidFieldChoiceException, ["hardware", "adreno", "qcom"]),
         (HardwareField, Parametrize("cpu"), InvalidFieldException, ["two values", "hardware='cpu'"]),
         (Sha256Field, "ABC", InvalidFieldException, ["sha256", "ABC", "64 lower-case", "sha256sum"]),
+        (CommitField, "abc1234", InvalidFieldException, ["commit", "40 lower-case", "git rev-parse"]),
         (Sha256Field, "A" * 64, InvalidFieldException, ["64 lower-case"]),
         (DimensionsField, {"N": 0}, InvalidFieldTypeException, ["dimensions", "positive"]),
         (DimensionsField, {"N": True}, InvalidFieldTypeException, ["dimensions"]),

@@ -263,9 +263,16 @@ def archive_bases(component: str) -> tuple[tuple[str, str], ...]:
 
 
 def bases_for(deb: Deb, bases: Iterable[tuple[str, str]], component: str) -> tuple[str, ...]:
-    """The base addresses that may have `deb`, likeliest first."""
-    ordered = sorted(bases, key=lambda entry: is_security(entry[0]) != deb.security)
-    return tuple(dict.fromkeys(base.rstrip("/") for _, base in ordered))
+    """The base addresses that may have `deb`, likeliest first.
+
+    Security updates lie beside an archive, whether or not this machine's apt is told of them.
+    """
+    plain = [base.rstrip("/") for suite, base in bases if not is_security(suite)]
+    security = [base.rstrip("/") for suite, base in bases if is_security(suite)]
+    if deb.security:
+        beside = [f"{base}-security" for base in plain if base.endswith("/debian")]
+        return tuple(dict.fromkeys([*security, *beside, *plain]))
+    return tuple(dict.fromkeys([*plain, *security]))
 
 
 def download(jobs: list[tuple[str, Path, str]]) -> str:

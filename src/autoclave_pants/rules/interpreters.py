@@ -104,10 +104,10 @@ def candidates(
 
 
 def is_cpython(path: Path, version: str) -> bool:
-    """Whether `path` starts and says that it is CPython `version`."""
+    """Whether `path` starts, says that it is CPython `version`, and has the modules that Debian's python3-minimal lacks."""
     if not os.access(path, os.X_OK):
         return False
-    program = "import sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2])"
+    program = "import ctypes, numbers, sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2])"
     try:
         result = subprocess.run(
             [str(path), "-I", "-S", "-c", program], capture_output=True, text=True, timeout=PROBE_SECONDS, check=False

@@ -22,11 +22,15 @@ class OnnxModelFieldSet(PackageFieldSet):
     hardware: HardwareField
 
 
+def package_directory(target: Target) -> str:
+    """Where the files of a model go in dist: `<BUILD directory>/<name>/<hardware>`."""
+    return posixpath.join(target.address.spec_path, target.address.target_name, target[HardwareField].value)
+
+
 def package_request(target: Target) -> PackageRequest:
-    """Where the files of a model go: `<BUILD directory>/<name>/<hardware>/<filename>`."""
-    name = target.address.target_name
-    directory = posixpath.join(target.address.spec_path, name, target[HardwareField].value)
-    return PackageRequest(ModelRequest.of(target), directory, target[FilenameField].value or f"{name}_tinygrad.pkl")
+    """What to package of a model; raises `BuildError` for fields that do not go together."""
+    filename = target[FilenameField].value or f"{target.address.target_name}_tinygrad.pkl"
+    return PackageRequest(ModelRequest.of(target), package_directory(target), filename)
 
 
 @rule

@@ -19,7 +19,7 @@ from pants.util.strutil import help_text
 from autoclave_pants.engine import digest_of_files, merge
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.models import PackagedModel, PackageRequest
-from autoclave_pants.rules.package import OnnxModelFieldSet, package_request
+from autoclave_pants.rules.package import OnnxModelFieldSet, package_directory, package_request
 from autoclave_pants.target_types import HardwareField
 
 FAILURE_RECORDS = "failures"
@@ -131,9 +131,8 @@ async def rebuild(targets: Targets, console: Console, workspace: Workspace, dist
         console.print_stderr("No models among the given targets. Try `./pants rebuild models::`.")
         return Rebuild(exit_code=0)
     attempts = await MultiGet(Get(Attempt, AttemptRequest(target)) for target in models)
-    cleared = [record_path(each.address) for each in attempts] + [
-        each.packaged.path for each in attempts if each.packaged
-    ]
+    # What an older build left of a model that fails now would pass for its artifact.
+    cleared = [*(record_path(target.address) for target in models), *(package_directory(target) for target in models)]
     workspace.write_digest(await written(attempts), path_prefix=str(dist.relpath), clear_paths=cleared)
     for line in table(attempts):
         console.print_stdout(line)
