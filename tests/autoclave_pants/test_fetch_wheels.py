@@ -31,6 +31,13 @@ def pip_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
+def pip_index(pip_python: str) -> None:
+    """Skips what needs `pip index`: Pants' own pip has it, the one bundled with an old interpreter has not."""
+    if subprocess.run([pip_python, "-I", "-m", "pip", "index", "--help"], capture_output=True).returncode != 0:
+        pytest.skip("this interpreter's pip has no `index` command")
+
+
+@pytest.fixture
 def index(tmp_path: Path) -> Path:
     """A package index: a folder that pip looks into instead of one."""
     folder = tmp_path / "index"
@@ -148,6 +155,7 @@ def test_a_wrong_hash(fetch: Fetch, index: Path) -> None:
     assert "autoclave lock wheels part==1.0 --output part.lock" in message
 
 
+@pytest.mark.usefixtures("pip_index")
 def test_a_wheel_for_another_python(fetch: Fetch, index: Path) -> None:
     wheel = make_wheel(index, "part", "1.0", "cp312-cp312-manylinux_2_28_x86_64")
 
@@ -171,6 +179,7 @@ def test_a_wheel_for_another_platform_in_a_mirror(fetch: Fetch, index: Path, tmp
     assert "`autoclave lock wheels part==1.0 --output part.lock --python 3.13`" in message
 
 
+@pytest.mark.usefixtures("pip_index")
 def test_a_source_distribution_on_the_index(fetch: Fetch, index: Path) -> None:
     sdist = make_sdist(index, "part", "1.0")
 
@@ -187,6 +196,7 @@ def test_a_source_distribution_in_a_mirror(fetch: Fetch, index: Path, tmp_path: 
     assert "is not a wheel (a source distribution?)" in error_of(fetch(lock, mirrors=[tmp_path / "mirror"]))
 
 
+@pytest.mark.usefixtures("pip_index")
 def test_a_version_that_the_index_does_not_have(fetch: Fetch, index: Path) -> None:
     make_wheel(index, "part", "1.0")
     make_wheel(index, "part", "1.1")
