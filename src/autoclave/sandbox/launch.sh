@@ -177,13 +177,14 @@ find_host_python() {
     fail "no CPython $version on this machine: install one (Debian package, pyenv or uv), or use the Python of the toolchain's deb_lock"
 }
 
+# Debian's python3-minimal has os.py, too, but not numbers.py: it is no whole standard library.
 is_python() {
     [ -x "$1" ] || return 1
     python=$(readlink -f "$1")
     prefix=${python%/bin/*}
     for library_folder in lib lib64; do
         standard_library=$prefix/$library_folder/python$version
-        [ ! -f "$standard_library/os.py" ] || return 0
+        [ ! -f "$standard_library/numbers.py" ] || return 0
     done
     return 1
 }

@@ -178,9 +178,11 @@ async def test_parity(
         )
     except BuildError as error:
         return build_failure(fields.address, error, test, run)
-    for line in result.stdout.splitlines():
-        if line.startswith(WARNING_MARK):
-            logger.warning(f"{fields.address}: {line[len(WARNING_MARK) :].lstrip(': ')}")
+    warnings = [
+        line[len(WARNING_MARK) :].lstrip(": ") for line in result.stdout.splitlines() if line.startswith(WARNING_MARK)
+    ]
+    if warnings:
+        logger.warning(f"{fields.address}: {'; '.join(warnings)}")
     return result_of(fields.address, result.exit_code, result.stdout, test, result.source, result.log)
 
 

@@ -342,7 +342,9 @@ async def python_candidate(request: PythonRequest) -> PythonCandidate:
         )
     fetched, pins = await debs(target)
     if fetched.exit_code == CANNOT_BE_HAD:
-        return PythonCandidate(None, f"{target.address}: {reason_in(fetched.log)}")
+        reason = f"{target.address}: {reason_in(fetched.log)}"
+        logger.warning(f"{reason}\nThe next Python that the toolchain names is used instead.")
+        return PythonCandidate(None, reason)
     tree = await unpacked("deb", "python", checked(fetched, target.address, "fetch").digest, target.address)
     minors = sorted(
         {int(match[1]) for match in map(PYTHON_IN_TREE.fullmatch, await files_of(tree)) if match is not None}
@@ -367,8 +369,6 @@ async def choose_python(target: Target, kind: PythonKind, unlike: str) -> Toolch
             continue
         result = await Get(PythonCandidate, PythonRequest(candidate, unlike))
         if result.python is not None:
-            for reason in reasons:
-                logger.warning(f"{reason}\nUsing the next one: {result.python.identity}.")
             return result.python
         reasons.append(result.why_not)
     raise BuildError(
