@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Optional, Union
+from typing import ClassVar, Optional, Union
 
 from pants.core.goals.test import TestTimeoutField
 from pants.engine.addresses import Address
@@ -30,8 +30,6 @@ from pants.engine.target import (
 from pants.util.frozendict import FrozenDict
 from pants.util.strutil import help_text
 
-SHA256_LENGTH = 64
-COMMIT_LENGTH = 40
 HEXADECIMAL = frozenset("0123456789abcdef")
 
 
@@ -61,24 +59,33 @@ class SingleAddressField(AddressesField):
         return value
 
 
-class Sha256Field(StringField):
+class HexadecimalField(StringField):
+    """A hash, `length` lower-case hexadecimal digits; `command` prints one."""
+
+    length: ClassVar[int]
+    command: ClassVar[str]
+
+    @classmethod
+    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
+        value = super().compute_value(raw_value, address)
+        if value is not None and (len(value) != cls.length or set(value) - HEXADECIMAL):
+            raise InvalidFieldException(
+                f"The field `{cls.alias}` of the target {address} is {value!r}, which is not a {cls.alias}: {cls.length} "
+                f"lower-case hexadecimal digits, as `{cls.command}` prints it."
+            )
+        return value
+
+
+class Sha256Field(HexadecimalField):
     alias = "sha256"
+    length = 64
+    command = "sha256sum FILE"
     help = help_text(
         """
         The sha256 of the file, 64 lower-case hexadecimal digits, as `sha256sum FILE` prints it. What comes from a mirror or
         from the address is refused unless it has this hash.
         """
     )
-
-    @classmethod
-    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
-        value = super().compute_value(raw_value, address)
-        if value is not None and (len(value) != SHA256_LENGTH or set(value) - HEXADECIMAL):
-            raise InvalidFieldException(
-                f"The field `sha256` of the target {address} is {value!r}, which is not a sha256: 64 lower-case "
-                "hexadecimal digits, as `sha256sum FILE` prints it."
-            )
-        return value
 
 
 class SizeField(IntField):
@@ -318,24 +325,16 @@ class ReleaseField(StringField):
     help = help_text("The released version, for example `0.14.0`; its wheel is locked by `source`.")
 
 
-class CommitField(StringField):
+class CommitField(HexadecimalField):
     alias = "commit"
+    length = 40
+    command = "git rev-parse HEAD"
     help = help_text(
         """
         The commit that `path`, `archive` or `url` holds, 40 hexadecimal digits. It is recorded in the provenance of what is
         built; what counts for identity is the files.
         """
     )
-
-    @classmethod
-    def compute_value(cls, raw_value: Optional[str], address: Address) -> Optional[str]:
-        value = super().compute_value(raw_value, address)
-        if value is not None and (len(value) != COMMIT_LENGTH or set(value) - HEXADECIMAL):
-            raise InvalidFieldException(
-                f"The field `commit` of the target {address} is {value!r}, which is not a commit: {COMMIT_LENGTH} lower-case "
-                "hexadecimal digits, as `git rev-parse HEAD` prints it."
-            )
-        return value
 
 
 class TinygradLockField(OptionalSingleSourceField):

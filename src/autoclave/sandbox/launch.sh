@@ -165,9 +165,9 @@ find_host_python() {
     set +f
     for candidate in "/usr/bin/python$version" "/usr/local/bin/python$version" /opt/*/bin/"python$version" \
         /opt/python/*/bin/"python$version" /opt/hostedtoolcache/Python/"$version".*/x64/bin/"python$version" \
-        /root/.pyenv/versions/"$version".*/bin/"python$version" /home/*/.pyenv/versions/"$version".*/bin/"python$version" \
+        ~root/.pyenv/versions/"$version".*/bin/"python$version" /home/*/.pyenv/versions/"$version".*/bin/"python$version" \
         /opt/pyenv/versions/"$version".*/bin/"python$version" \
-        /root/.local/share/uv/python/cpython-"$version".*/bin/"python$version" \
+        ~root/.local/share/uv/python/cpython-"$version".*/bin/"python$version" \
         /home/*/.local/share/uv/python/cpython-"$version".*/bin/"python$version"; do
         if is_python "$candidate"; then
             set -f
