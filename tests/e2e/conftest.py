@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,14 +43,6 @@ class Workspace:
             capture_output=True,
             text=True,
         )
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_at_a_time() -> Iterator[None]:
-    """End-to-end tests use all processors themselves; two at once only slow each other down."""
-    with (Path(tempfile.gettempdir()) / f"autoclave-e2e-{os.getuid()}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @pytest.fixture(scope="session")
