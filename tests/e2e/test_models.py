@@ -219,7 +219,7 @@ def test_rebuild_builds_what_it_can_and_records_what_failed(rebuilt: tuple[Works
     # An artifact that an older build left does not pass for one of a model that fails now.
     (catalogue.root / "models/good.onnx").write_bytes(LFS_POINTER)
     assert catalogue.pants("rebuild", "models:good").returncode == 1
-    assert not (catalogue.root / "dist/models/good").exists()
+    assert not (catalogue.root / "dist/models/good/cpu").exists()
     (catalogue.root / "models/good.onnx").write_bytes(tiny_model(seed=8))
 
     # What has been repaired leaves no record behind. Failures are tried again, what succeeded is not.
