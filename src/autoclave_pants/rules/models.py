@@ -262,7 +262,7 @@ def megabytes(size: int) -> str:
     return f"{size / 1e6:.1f} MB"
 
 
-def description(compiled: CompiledModel) -> tuple[str, ...]:
+def description(compiled: CompiledModel, filename: str) -> tuple[str, ...]:
     """What a person wants to know of an artifact, one fact a word."""
     report = compiled.report
     facts = [
@@ -274,7 +274,7 @@ def description(compiled: CompiledModel) -> tuple[str, ...]:
         f"compiled in {(report.get('elapsed_ms') or 0) / 1000:.1f} s",
         *(("synthetic weights",) if compiled.source.synthetic else ()),
     ]
-    return (f"  sha256 {compiled.file.fingerprint}", f"  {' | '.join(facts)}")
+    return (f"  {filename}: sha256 {compiled.file.fingerprint}", f"  {' | '.join(facts)}")
 
 
 @rule
@@ -294,7 +294,7 @@ async def package_model(request: PackageRequest, autoclave: AutoclaveSubsystem) 
             NamedFile(f"{path}.provenance.json", written["provenance.json"]),
         )
     )
-    return PackagedModel(digest, path, description(compiled), compiled.report)
+    return PackagedModel(digest, path, description(compiled, request.filename), compiled.report)
 
 
 def rules() -> list[Rule]:
