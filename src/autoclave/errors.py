@@ -31,3 +31,19 @@ class CompileError(AutoclaveError):
 
 class ParityError(AutoclaveError):
     """An artifact computes something else than it should."""
+
+
+class EmulationError(AutoclaveError):
+    """Machine code does what the emulator cannot or must not carry out."""
+
+
+class UnknownInstruction(EmulationError):
+    """An instruction, or a form of one, that the emulator has no rule for."""
+
+
+class MemoryFault(EmulationError):
+    """A kernel reads or writes outside the buffers of its launch."""
+
+
+class BudgetExceeded(EmulationError):
+    """A kernel runs longer than it may, for example in an endless loop."""

@@ -1,0 +1,1 @@
+"""The Adreno a630: decoder, arithmetic, translator, interpreter and launches of IR3 machine code."""
