@@ -10,8 +10,8 @@ from typing import Literal
 ADDRESS_REGISTER = 61 * 4
 PREDICATE_REGISTER = 62 * 4
 
-Type = Literal["f16", "f32", "u16", "u32", "s16", "s32", "u8", "u8_32"]
-"""Element types of categories 1, 5 and 6, by Mesa's names."""
+Type = Literal["f16", "f32", "u16", "u32", "s16", "s32", "u8", "u8_32", "u64"]
+"""Element types of categories 1, 5 and 6, by Mesa's names; "u64" is of global and image atomics only."""
 
 Condition = Literal["lt", "le", "gt", "ge", "eq", "ne"]
 
@@ -51,12 +51,16 @@ Operand = Register | Constant | Immediate
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An operand and how it is read. `repeated` is (r): the number steps with each repetition."""
+    """An operand and how it is read. `repeated` is (r): the number steps with each repetition.
+
+    `last` is (last), a hint that the register is not read again.
+    """
 
     operand: Operand
     negated: bool = False
     absolute: bool = False
     repeated: bool = False
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,11 @@ class Image:
     """What an image instruction (category 5, or ldib, stib and resinfo of category 6) names.
 
     `texture` is the slot read or written, None if a register names it; `sampler` likewise. `mask` has bit n for component
-    n of the destination. `dimensions` are those of the coordinates (1 to 3).
+    n of the destination. `dimensions` are those of the coordinates (1 to 3); category 5 encodes 2 or 3 (.3d), so that a
+    .1d isam, which is in `flags`, reads x and y too.
+
+    flags: what Mesa prints after the mnemonic, in its order: "o", "p", "s", "v" (of isam), "s2en", "uniform",
+        "nonuniform", "imm" (category 6: the slot is literal), "base0" to "base7", "1d", "rck", "a1".
     """
 
     texture: int | None
@@ -92,14 +100,18 @@ class Image:
 class Instruction:
     """One instruction at `pc`, of the 64 `bits`.
 
-    name: mnemonic without its conditions and types: "mad.f32", "cmps.f", "cov", "ldg", "isam", "br".
+    name: mnemonic without its conditions and types: "mad.f32", "cmps.f", "cov", "ldg", "isam", "br", "stib.b", "ldc",
+        "atomic.add" (local), "atomic.g.add", "atomic.b.add", "mova" (a0.x), "mova1" (a1.x, which is a0.y).
     destinations: none for stores and branches, two for swz; a converting instruction's width is its destination's.
     sources: in the order in which Mesa's disassembler prints them, addresses and data of stores included; branches name
-        their predicates here, `negated` for !p0.x.
+        their predicates here, `negated` for !p0.x. What stc and ldg.k write is their first source, a `Constant`.
     repeat: number of repetitions after the first execution, (rptN); saturate: (sat); extra: (ei).
     condition: of cmps and cmpv. rounding: of cov, None for the default. source_type, type: of cov and mov; `type` alone of
         loads, stores, images and atomics.
-    target: of branches, relative to `pc`. offset: bytes or elements as encoded, of memory accesses; count: elements moved.
+    target: of branches, relative to `pc`. offset: bytes or elements as encoded, of memory accesses; count: elements moved
+        (components of a typed access), and the N of movmsk.wN, brcst.active.wN and getlast.wN.
+    shift: of ldg.a and stg.a, whose address is source 0 + (((source 1 << shift) + offset) << log2 of the type's bytes).
+    modifiers: what else Mesa prints after the mnemonic, without dots, in its order: ("g", "l", "r", "w") of bar and fence.
     """
 
     pc: int
@@ -118,6 +130,7 @@ class Instruction:
     target: int | None = None
     offset: int = 0
     count: int = 1
+    shift: int = 0
     image: Image | None = None
     synchronisation: Synchronisation = Synchronisation()
     modifiers: tuple[str, ...] = ()
