@@ -20,6 +20,7 @@ from autoclave_pants.rules import (
     toolchain_info,
     toolchains,
 )
+from autoclave_pants.warm_requests import load_backends_once
 
 STAGES = (
     interpreters,
@@ -34,6 +35,9 @@ STAGES = (
     rebuild,
     toolchain_info,
 )
+
+
+load_backends_once()
 
 
 def rules() -> list[Rule | UnionRule]:
