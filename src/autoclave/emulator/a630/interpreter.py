@@ -1,0 +1,192 @@
+"""A plain interpreter of a630 kernels: one thread at a time, one instruction after the other.
+
+It is there to check the translator, with which it shares the decoder and the names of the arithmetic rules and nothing
+else. Each instruction becomes a closure over its operands once; threads of a workgroup run to the next barrier in turn.
+
+    interpreter = Interpreter(launch.kernel)
+    overlay = Overlay()
+    interpreter.run_workgroup(launch, (0, 0, 0), overlay)   # reads the launch's memory, writes to the overlay alone
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from autoclave.emulator.a630.decoder import decode_kernel
+from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.a630.interpreter_alu import arithmetic
+from autoclave.emulator.a630.interpreter_atomics import ATOMICS
+from autoclave.emulator.a630.interpreter_control import (
+    END,
+    LEAVING,
+    Block,
+    behind_barrier,
+    reachable_leaders,
+    region_marks,
+)
+from autoclave.emulator.a630.interpreter_images import IMAGES
+from autoclave.emulator.a630.interpreter_memory import MEMORY
+from autoclave.emulator.a630.interpreter_moves import MOVES
+from autoclave.emulator.a630.interpreter_operands import Step
+from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
+from autoclave.emulator.a630.machine import Machine, ThreadState, check_workgroup, thread_count
+from autoclave.emulator.a630.overlay import Overlay
+from autoclave.errors import BudgetExceeded, EmulationError
+
+DEFAULT_BUDGET = 1 << 24
+"""Instructions that one call may execute, for all its threads: some 20 seconds."""
+
+Compile = Callable[[Machine, Instruction], tuple[Step, ...]]
+Observer = Callable[[Machine, Instruction, tuple[Step, ...]], tuple[Step, ...]]
+"""Wraps the steps of an instruction, to see what it reads and writes (`trace`)."""
+
+
+def interpret_workgroup(
+    launch: Launch,
+    workgroup: Size3,
+    threads: Iterable[int] | None,
+    overlay: Overlay,
+    budget: int = DEFAULT_BUDGET,
+) -> int:
+    """Run `threads` (all if None) of one workgroup; returns how many instructions they executed.
+
+    Threads are numbered with x fastest. What they write goes to `overlay`, whose bytes they also read.
+    Raises `MemoryFault`, `BudgetExceeded` or `UnknownInstruction`, each with kernel, pc and what was wrong.
+    """
+    return Interpreter(launch.kernel).run_workgroup(launch, workgroup, overlay, threads, budget)
+
+
+class Interpreter:
+    """A kernel, ready to be interpreted: use one for all of a kernel's launches."""
+
+    def __init__(self, kernel: KernelCode, observer: Observer | None = None) -> None:
+        """Decode and compile `kernel`. Raises `UnknownInstruction` if a thread could reach what has no rule."""
+        self._machine = Machine(kernel)
+        self.instructions = decode_kernel(kernel.code, kernel.name)
+        self._blocks = _blocks(self._machine, self.instructions, None)
+        self._observed = self._blocks if observer is None else _blocks(self._machine, self.instructions, observer)
+
+    def run_workgroup(
+        self,
+        launch: Launch,
+        workgroup: Size3,
+        overlay: Overlay,
+        threads: Iterable[int] | None = None,
+        budget: int = DEFAULT_BUDGET,
+        observed: int | None = None,
+    ) -> int:
+        """As `interpret_workgroup`. `observed`: the thread whose instructions the observer sees."""
+        check_workgroup(launch, workgroup)
+        machine = self._machine
+        machine.bind(launch, overlay)
+        machine.start_workgroup(workgroup)
+        run = _Run(machine, budget)
+        waiting = [_Waiting(thread) for thread in _chosen(launch, threads)]
+        while waiting:
+            for one in waiting:
+                one.resume(machine, launch.local_size)
+                one.pc = run.to_barrier(self._observed if one.thread == observed else self._blocks, one.pc)
+                one.pause(machine)
+            waiting = [one for one in waiting if one.pc != END]
+        return budget - run.budget
+
+
+def _chosen(launch: Launch, threads: Iterable[int] | None) -> list[int]:
+    count = thread_count(launch)
+    chosen = list(range(count) if threads is None else threads)
+    for thread in chosen:
+        if not 0 <= thread < count:
+            raise EmulationError(
+                f"kernel {launch.kernel.name!r}: there is no thread {thread} in a workgroup of {count}"
+            )
+    return chosen
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A thread that is to run from `pc`: for the first time if `state` is None."""
+
+    thread: int
+    pc: int = 0
+    state: ThreadState | None = None
+
+    def resume(self, machine: Machine, local_size: Size3) -> None:
+        if self.state is None:
+            machine.start_thread(local_size, self.thread)
+        else:
+            machine.resume(self.state)
+
+    def pause(self, machine: Machine) -> None:
+        if self.pc != END:
+            self.pc, self.state = behind_barrier(self.pc), machine.save()
+
+
+@dataclass(slots=True)
+class _Run:
+    """Execution within a budget of instructions."""
+
+    machine: Machine
+    budget: int
+
+    def to_barrier(self, blocks: Mapping[int, Block], pc: int) -> int:
+        """Run the machine's thread from `pc` until it ends or waits; returns `END` or `barrier(pc)`."""
+        budget = self.budget
+        while pc >= 0:
+            block = blocks[pc]
+            budget -= block.weight
+            if budget < 0:
+                raise BudgetExceeded(
+                    f"{self.machine.place(pc)}: the instruction budget is used up; it may be an endless loop"
+                )
+            for step in block.steps:
+                step()
+            pc = block.leave()
+        self.budget = budget
+        return pc
+
+
+def _blocks(machine: Machine, instructions: Sequence[Instruction], observer: Observer | None) -> dict[int, Block]:
+    """The reachable blocks of a kernel, by where they begin."""
+    marks = region_marks(instructions)
+    leaders = reachable_leaders(machine, instructions, marks)
+    starts = frozenset(leaders)
+    return {leader: _block(machine, instructions, observer, marks, starts, leader) for leader in leaders}
+
+
+def _block(
+    machine: Machine,
+    instructions: Sequence[Instruction],
+    observer: Observer | None,
+    marks: Mapping[int, int],
+    starts: frozenset[int],
+    leader: int,
+) -> Block:
+    steps: list[Step] = []
+    weight, pc = 0, leader
+    while True:
+        instruction = instructions[pc]
+        weight += 1 + instruction.repeat
+        if instruction.name in LEAVING:
+            steps.extend(observer(machine, instruction, ()) if observer else ())
+            return Block(tuple(steps), weight, LEAVING[instruction.name](machine, instruction, marks))
+        compiled = compile_instruction(machine, instruction)
+        steps.extend(observer(machine, instruction, compiled) if observer else compiled)
+        pc += 1
+        if pc in starts:
+            return Block(tuple(steps), weight, _falls_to(pc))
+
+
+def _falls_to(pc: int) -> Callable[[], int]:
+    return lambda: pc
+
+
+def _nothing(machine: Machine, instruction: Instruction) -> tuple[Step, ...]:
+    return ()
+
+
+_COMPILE: dict[str, Compile] = {"nop": _nothing, "fence": _nothing} | MOVES | MEMORY | IMAGES | ATOMICS
+"""By name: all but arithmetic (categories 2 to 4), which has a table of its own, and control."""
+
+
+def compile_instruction(machine: Machine, instruction: Instruction) -> tuple[Step, ...]:
+    """What the machine does for `instruction`: one step for each repetition. Raises `UnknownInstruction`."""
+    return _COMPILE.get(instruction.name, arithmetic)(machine, instruction)

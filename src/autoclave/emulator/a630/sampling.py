@@ -1,0 +1,155 @@
+"""Cross-checking a launch: the interpreter runs a few of its threads, and what they write is compared with the launch's.
+
+    result = cross_check(launch, prepared.run)      # runs the launch, once
+    assert not result.differences, "\\n".join(map(str, result.differences))
+
+Which threads: the first, the last, and others drawn from a seed, until the budget is spent; in kernels whose threads work
+together (barriers, shared memory) whole workgroups, chosen likewise. The choice depends on the launch and the seed alone.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from math import prod
+
+from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.a630.interpreter import Interpreter
+from autoclave.emulator.a630.launch import Launch, Size3
+from autoclave.emulator.a630.machine import thread_count
+from autoclave.emulator.a630.overlay import Overlay, Written
+
+CHECK_BUDGET = 20_000
+"""Instructions after which no further threads of a launch are sampled: some 30 ms."""
+
+LONGEST = 2_000_000
+"""Instructions that the first sample may take, whatever the budget: some 3 s."""
+
+_MOST_SAMPLES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Threads of one workgroup; all of them if `threads` is None."""
+
+    workgroup: Size3
+    threads: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An element of memory that a launch left otherwise than the interpreter. `place` is an address or a pixel."""
+
+    kernel: str
+    pc: int
+    workgroup: Size3
+    thread: int
+    place: str
+    size: int
+    expected: int
+    actual: int
+
+    def __str__(self) -> str:
+        digits = 2 * self.size
+        return (
+            f"kernel {self.kernel!r}, pc {self.pc}, workgroup {self.workgroup}, thread {self.thread}: "
+            f"{self.place} is {self.actual:#0{digits + 2}x}, by the interpreter {self.expected:#0{digits + 2}x}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """What was checked of a launch: how many threads, elements that they wrote, and instructions that they executed."""
+
+    differences: tuple[Difference, ...]
+    samples: int
+    threads: int
+    elements: int
+    instructions: int
+
+
+def cross_check(
+    launch: Launch,
+    run: Callable[[], object],
+    budget: int = CHECK_BUDGET,
+    seed: int = 0,
+    interpreter: Interpreter | None = None,
+) -> CrossCheck:
+    """Interpret some threads of `launch`, then `run` it, and compare what they wrote with the launch's memory.
+
+    run: runs the whole launch, on its own memory, once. interpreter: of the launch's kernel, if the caller has one.
+    Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`.
+    """
+    interpreter = Interpreter(launch.kernel) if interpreter is None else interpreter
+    overlay = Overlay()
+    samples, instructions = _interpret(interpreter, launch, overlay, budget, seed)
+    run()
+    written = list(overlay.written())
+    return CrossCheck(
+        tuple(_difference(launch, one) for one in written if one.value != one.actual),
+        len(samples),
+        sum(thread_count(launch) if one.threads is None else len(one.threads) for one in samples),
+        len(written),
+        instructions,
+    )
+
+
+def _interpret(
+    interpreter: Interpreter, launch: Launch, overlay: Overlay, budget: int, seed: int
+) -> tuple[list[Sample], int]:
+    """Run samples until the next one, if it is as long as the last, would exceed `budget`; at least one."""
+    samples: list[Sample] = []
+    spent = 0
+    for sample in choose(launch, interpreter.instructions, seed):
+        last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.threads, LONGEST)
+        samples.append(sample)
+        spent += last
+        if spent + last > budget:
+            break
+    return samples, spent
+
+
+def choose(launch: Launch, instructions: tuple[Instruction, ...], seed: int) -> Iterator[Sample]:
+    """The threads to check, most telling first: the first, the last, then others; none twice."""
+    together = works_together(instructions)
+    size = 1 if together else thread_count(launch)
+    seen: set[int] = set()
+    for number in _numbers(prod(launch.global_size) * size, seed):
+        if number not in seen:
+            seen.add(number)
+            workgroup = _workgroup(launch.global_size, number // size)
+            yield Sample(workgroup, None if together else (number % size,))
+
+
+def works_together(instructions: Iterable[Instruction]) -> bool:
+    """Whether threads of a workgroup see each other: a thread alone would not do what it does among the others."""
+    return any(
+        instruction.name in ("bar", "ldl", "stl") or instruction.name.startswith("atomic.")
+        for instruction in instructions
+    )
+
+
+def _numbers(count: int, seed: int) -> Iterator[int]:
+    """0, count - 1, and numbers between, drawn from `seed` in the same way on every machine."""
+    yield 0
+    yield count - 1
+    for draw in range(_MOST_SAMPLES - 2):
+        yield int.from_bytes(hashlib.sha256(f"{seed} {draw}".encode()).digest()[:8]) % count
+
+
+def _workgroup(global_size: Size3, number: int) -> Size3:
+    width, height, _ = global_size
+    return number % width, number // width % height, number // (width * height)
+
+
+def _difference(launch: Launch, written: Written) -> Difference:
+    origin = written.origin
+    return Difference(
+        launch.kernel.name,
+        origin.pc,
+        origin.workgroup,
+        origin.thread,
+        origin.view.place(origin.offset),
+        origin.size,
+        written.value,
+        written.actual,
+    )
