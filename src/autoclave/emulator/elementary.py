@@ -16,6 +16,10 @@ sin(x), cos(x): below 1/2 in magnitude r = x; else the magnitude's significand (
 rcp, sqrt: the correctly rounded quotient and root in f32; rounding the binary64 ones once more gives the same, because
     53 >= 2 * 24 + 2. rsq: 1 / sqrt(x) in binary64.
 
+Binary64 leaves the rounded result wrong where the exact one lies within some 2^-57 of the middle between two f32: for the
+arguments in `EXP2_CORRECTIONS`, `SIN_CORRECTIONS` and `COS_CORRECTIONS`, found by looking at all f32 for binary64 results
+near such a middle and computing those in rational arithmetic. With them every function is correctly rounded for every f32.
+
 The numbers were derived with rational arithmetic: ln 2 from atanh(1/3), pi from Machin's formula, to 400 bits; each
 polynomial interpolates its function at the Chebyshev nodes of its interval, then each coefficient is rounded once.
 tests/emulator/test_elementary.py repeats the derivation.
@@ -131,3 +135,12 @@ _WORD: Final = 0xFFFFFFFF
 
 TWO_OVER_PI: Final = tuple(_two_over_pi(exponent) for exponent in range(REDUCED_EXPONENT, 255))
 """By f32 exponent less REDUCED_EXPONENT."""
+
+EXP2_CORRECTIONS: Final = ((0x3B429D37, 1), (0xBCF3A937, 1))
+"""Arguments whose result is off by one, and what to add to the result's pattern."""
+
+SIN_CORRECTIONS: Final = ((0x46199998, -1),)
+"""By the argument's magnitude: what to add to the magnitude of the result's pattern."""
+
+COS_CORRECTIONS: Final = ((0x5F18B878, -1), (0x6115CB11, 1))
+"""As `SIN_CORRECTIONS`."""

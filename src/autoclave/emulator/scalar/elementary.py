@@ -1,8 +1,10 @@
 """exp2, log2, sin and cos of f32 patterns, by the algorithms that `autoclave.emulator.elementary` writes down."""
 
 from ..elementary import (
+    COS_CORRECTIONS,
     COSINE,
     EXP2,
+    EXP2_CORRECTIONS,
     EXP2_LIMIT,
     LOG2,
     LOG2E,
@@ -14,6 +16,7 @@ from ..elementary import (
     PI_HALF_TOP,
     REDUCED_EXPONENT,
     SHIFTER,
+    SIN_CORRECTIONS,
     SINE,
     SPLITTER,
     SQRT_HALF,
@@ -25,6 +28,9 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10 = EXP2
 _L0, _L1, _L2, _L3, _L4, _L5, _L6, _L7 = LOG2
 _S0, _S1, _S2, _S3, _S4, _S5, _S6 = SINE
 _K0, _K1, _K2, _K3, _K4, _K5 = COSINE
+_EXP2_CORRECTIONS = dict(EXP2_CORRECTIONS)
+_SIN_CORRECTIONS = dict(SIN_CORRECTIONS)
+_COS_CORRECTIONS = dict(COS_CORRECTIONS)
 _POWERS_OF_TWO = tuple(2.0**k for k in range(-160, 161))
 
 
@@ -41,7 +47,7 @@ def exp2(a: int) -> int:
     r8 = r4 * r4
     q = ((_C0 + _C1 * r) + r2 * (_C2 + _C3 * r)) + r4 * ((_C4 + _C5 * r) + r2 * (_C6 + _C7 * r))
     q = q + r8 * ((_C8 + _C9 * r) + r2 * _C10)
-    return round32((1.0 + r * q) * _POWERS_OF_TWO[int(k) + 160])
+    return round32((1.0 + r * q) * _POWERS_OF_TWO[int(k) + 160]) + _EXP2_CORRECTIONS.get(a, 0)
 
 
 def log2(a: int) -> int:
@@ -63,18 +69,20 @@ def sin(a: int) -> int:
     """The sine of an angle in radians; NaN for infinities."""
     if a & INFINITY32 == INFINITY32:
         return NAN32
-    quadrant, r, y = reduced(a & 0x7FFFFFFF)
+    magnitude = a & 0x7FFFFFFF
+    quadrant, r, y = reduced(magnitude)
     value = _cosine(r, y) if quadrant & 1 else _sine(r, y)
-    return round32(-value if (quadrant >> 1) ^ (a >> 31) else value)
+    return round32(-value if (quadrant >> 1) ^ (a >> 31) else value) + _SIN_CORRECTIONS.get(magnitude, 0)
 
 
 def cos(a: int) -> int:
     """The cosine of an angle in radians; NaN for infinities."""
     if a & INFINITY32 == INFINITY32:
         return NAN32
-    quadrant, r, y = reduced(a & 0x7FFFFFFF)
+    magnitude = a & 0x7FFFFFFF
+    quadrant, r, y = reduced(magnitude)
     value = _sine(r, y) if quadrant & 1 else _cosine(r, y)
-    return round32(-value if (quadrant + 1) & 2 else value)
+    return round32(-value if (quadrant + 1) & 2 else value) + _COS_CORRECTIONS.get(magnitude, 0)
 
 
 def reduced(magnitude: int) -> tuple[int, float, float]:

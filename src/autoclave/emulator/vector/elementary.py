@@ -44,8 +44,17 @@ def exp2(body: Body, a: Value) -> Value:
     p = body.op("fadd", body.double(1.0), body.op("fmul", r, _exp2_series(body, r)))
     exponent = body.op("shl", body.cast("bitcast", s, "i64"), body.integer(52, "i64"))
     scaled = body.cast("bitcast", body.op("add", body.cast("bitcast", p, "i64"), exponent), "double")
-    nan = body.cast("bitcast", body.integer(0x7FC00000), "float")
-    return body.select(is_nan(body, a), nan, body.cast("fptrunc", scaled, "float"))
+    pattern = as_integer(body, body.cast("fptrunc", scaled, "float"))
+    pattern = _corrected(body, as_integer(body, a), pattern, constants.EXP2_CORRECTIONS)
+    return as_single(body, body.select(is_nan(body, a), body.integer(0x7FC00000), pattern))
+
+
+def _corrected(body: Body, bits: Value, pattern: Value, corrections: Sequence[tuple[int, int]]) -> Value:
+    """Result patterns with one added or taken off for single arguments."""
+    for argument, correction in corrections:
+        hit = body.cast("sext", body.compare("icmp eq", bits, body.integer(argument)), "i32")
+        pattern = body.op("sub" if correction > 0 else "add", pattern, hit)
+    return pattern
 
 
 def _exp2_series(body: Body, r: Value) -> Value:
@@ -104,7 +113,7 @@ def sin(body: Body, a: Value) -> Value:
     bits, quadrant, r, y = _reduced(body, a)
     value = _of_quadrant(body, quadrant, odd=_cosine(body, r, y), even=_sine(body, r, y))
     half_turn = body.op("shl", body.op("lshr", quadrant, body.integer(1)), body.integer(31))
-    return _signed(body, bits, value, body.op("xor", half_turn, bits))
+    return _signed(body, bits, value, body.op("xor", half_turn, bits), constants.SIN_CORRECTIONS)
 
 
 def cos(body: Body, a: Value) -> Value:
@@ -112,7 +121,8 @@ def cos(body: Body, a: Value) -> Value:
     bits, quadrant, r, y = _reduced(body, a)
     value = _of_quadrant(body, quadrant, odd=_sine(body, r, y), even=_cosine(body, r, y))
     next_quadrant = body.op("add", quadrant, body.integer(1))
-    return _signed(body, bits, value, body.op("shl", body.op("lshr", next_quadrant, body.integer(1)), body.integer(31)))
+    half_turn = body.op("shl", body.op("lshr", next_quadrant, body.integer(1)), body.integer(31))
+    return _signed(body, bits, value, half_turn, constants.COS_CORRECTIONS)
 
 
 def _of_quadrant(body: Body, quadrant: Value, odd: Value, even: Value) -> Value:
@@ -120,9 +130,11 @@ def _of_quadrant(body: Body, quadrant: Value, odd: Value, even: Value) -> Value:
     return body.select(body.compare("icmp ne", low, body.integer(0)), odd, even)
 
 
-def _signed(body: Body, bits: Value, value: Value, sign: Value) -> Value:
+def _signed(body: Body, bits: Value, value: Value, sign: Value, corrections: Sequence[tuple[int, int]]) -> Value:
     """A binary64 to f32, its sign flipped where bit 31 of `sign` is set; NaN for infinities and NaN."""
     pattern = as_integer(body, body.cast("fptrunc", value, "float"))
+    magnitude = body.op("and", bits, body.integer(0x7FFFFFFF))
+    pattern = _corrected(body, magnitude, pattern, corrections)
     pattern = body.op("xor", pattern, body.op("and", sign, body.integer(0x80000000)))
     exponent = body.op("and", bits, body.integer(0x7F800000))
     special = body.compare("icmp eq", exponent, body.integer(0x7F800000))
