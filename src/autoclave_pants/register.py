@@ -20,7 +20,7 @@ from autoclave_pants.rules import (
     toolchain_info,
     toolchains,
 )
-from autoclave_pants.warm_requests import load_backends_once
+from autoclave_pants.warm_requests import warm_requests
 
 STAGES = (
     interpreters,
@@ -37,7 +37,7 @@ STAGES = (
 )
 
 
-load_backends_once()
+warm_requests()
 
 
 def rules() -> list[Rule | UnionRule]:

@@ -1,9 +1,12 @@
-"""Load the backends once for a daemon, not twice for each of its requests.
+"""Do once for a daemon what Pants does for each of its requests, though nothing changes in between.
 
 Pants 2.17.1 builds its configuration (all rules and targets of all backends) from scratch when a request arrives and again
-for the request's run: a tenth of a second, which is most of what `./pants package` takes when nothing has changed. The
-result depends on the backends' code and names alone. The daemon starts anew when either changes, so the first result holds
-for as long as the process lives. Without this module Pants works the same, only slower.
+for the request's run, then computes every option of every scope to see that pants.toml names none that is unknown, and
+`package` deletes and writes all of dist, gigabytes for a catalogue. All that is most of what `./pants package` takes when
+there is nothing to do. The configuration
+depends on the backends' code and names alone, and the daemon starts anew when either changes, so that its first result
+holds for as long as the process lives; a configuration file that was found good stays good until its content changes;
+and outputs that nobody touched are not written again. Without this module Pants works the same, only slower.
 """
 
 from __future__ import annotations
@@ -11,23 +14,26 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, TypeVar
 
+from pants.engine.internals.scheduler import SchedulerSession
 from pants.init import options_initializer
+from pants.option.config import Config
+from pants.option.options import Options
+
+from autoclave_pants.unchanged_outputs import written_once
 
 Configuration = TypeVar("Configuration")
 Loader = Callable[[list[str], Any, list[str]], Configuration]
-
-LOADER = "load_backends_and_plugins"
-
-
-def load_backends_once() -> None:
-    """Make Pants keep the configuration that it loads. Calling this again changes nothing."""
-    names = vars(options_initializer)
-    loader = names[LOADER]
-    if not hasattr(loader, "__wrapped__"):
-        names[LOADER] = kept(loader)
+Verifier = Callable[[Options, Config], None]
 
 
-def kept(load: Loader[Configuration]) -> Loader[Configuration]:
+def warm_requests() -> None:
+    """Make Pants keep the configuration that it loads and verifies. Calling this again changes nothing."""
+    _wrap(options_initializer, "load_backends_and_plugins", loaded_once)
+    _wrap(Options, "verify_configs", verified_once)
+    _wrap(SchedulerSession, "write_digest", written_once)
+
+
+def loaded_once(load: Loader[Configuration]) -> Loader[Configuration]:
     """`load` with its results kept by the names of the plugins, where they are found, and the names of the backends."""
     results: dict[tuple[tuple[str, ...], ...], Configuration] = {}
 
@@ -39,3 +45,24 @@ def kept(load: Loader[Configuration]) -> Loader[Configuration]:
         return results[key]
 
     return keeping
+
+
+def verified_once(verify: Verifier) -> Verifier:
+    """`verify` that skips what it found good the last time: the same files with the same sections, for the same scopes."""
+    good: list[object] = []
+
+    @wraps(verify)
+    def skipping(options: Options, config: Config) -> None:
+        content = [(file.path, file.section_to_values) for file in config.values]
+        wanted = [list(options.known_scope_to_info), content]
+        if wanted != good:
+            verify(options, config)
+            good[:] = wanted
+
+    return skipping
+
+
+def _wrap(owner: object, name: str, wrapper: Callable[[Any], Any]) -> None:
+    function = getattr(owner, name)
+    if not hasattr(function, "__wrapped__"):
+        setattr(owner, name, wrapper(function))
