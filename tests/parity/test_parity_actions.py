@@ -1,5 +1,6 @@
 """The actions record, reference and parity, on a small CPU artifact."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from parity.reference_models import write_reference
 from autoclave.artifact.model import Target
 from autoclave.parity import __main__ as parity
 from autoclave.parity import record, reference
-from autoclave.parity.check_file import read_check, write_check
+from autoclave.parity.check_file import Recorder, read_check, write_check
 from autoclave.parity.gates import tensor_sha256
 
 
@@ -161,13 +162,8 @@ def test_missing_reference_is_a_warning(directory: Path, run_action: RunAction) 
     assert done.stdout.endswith("parity: WARNING\n")
 
 
-@pytest.mark.parametrize(
-    "target", [Target("QCOM", "IR3", "a630,IMAGE_PITCH_ALIGNMENT=64"), Target("AMD", "LLVM", "gfx1200")]
-)
-def test_hardware_without_emulator_is_recorded_and_warned_of(
-    tmp_path: Path, run_action: RunAction, target: Target
-) -> None:
-    write_artifact(tmp_path / "model.pkl", target)
+def test_hardware_without_emulator_is_recorded_and_warned_of(tmp_path: Path, run_action: RunAction) -> None:
+    write_artifact(tmp_path / "model.pkl", Target("AMD", "LLVM", "gfx1200"))
     write_reference(tmp_path / "model.onnx")
 
     recorded = run_action(record.main, RECORD)
@@ -179,6 +175,20 @@ def test_hardware_without_emulator_is_recorded_and_warned_of(
     assert set(check.parts[0].inputs) == {"x", "pixels"} and not check.parts[0].outputs
     for rung in ("rung 3 replay", "rung 4 reference"):
         assert f"WARNING {rung}: all outputs: compiled, no emulator yet\n" in done.stdout
+
+
+@pytest.mark.parametrize(("main", "wanted"), [(record.main, RECORD), (parity.main, CHECK)], ids=["record", "check"])
+def test_artifacts_of_the_emulator_are_left_to_its_own_modules(
+    directory: Path, run_action: RunAction, main: Callable[[list[str]], int], wanted: dict[str, Any]
+) -> None:
+    qcom = write_artifact(directory / "model.pkl", Target("QCOM", "IR3", "a630,IMAGE_PITCH_ALIGNMENT=64"))
+    check = read_check(directory / "model.check.zst")
+    write_check(directory / "model.check.zst", replace(check, artifact_sha256=qcom))
+
+    done = run_action(main, wanted)
+
+    assert done.code == 2
+    assert "part run is for QCOM, and this module is for CPU and AMD" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -221,3 +231,84 @@ def test_check_file_of_another_build_is_refused(directory: Path, run_action: Run
 
     assert done.code == 2
     assert "it was recorded for artifact " + "0" * 64 in done.stderr
+
+
+def write_recording(directory: Path, artifact_sha256: str, change: float = 0.0) -> None:
+    """What a device would have captured: the outputs of the check file, plus `change`."""
+    result = read_check(directory / "model.check.zst").parts[0].outputs["result"]
+    digest = np.frombuffer(bytes.fromhex(artifact_sha256), np.uint8)
+    np.savez(directory / "device.npz", result=result + np.float32(change), artifact_sha256=digest)
+
+
+def artifact_sha256(directory: Path) -> str:
+    return hashlib.sha256((directory / "model.pkl").read_bytes()).hexdigest()
+
+
+WITH_RECORDING = CHECK | {"device_recording": "device.npz"}
+
+
+def test_device_recording_matches(directory: Path, run_action: RunAction) -> None:
+    write_recording(directory, artifact_sha256(directory))
+
+    done = run_action(parity.main, WITH_RECORDING)
+
+    assert done.code == 0
+    assert "ok      rung 6 device: result: all 8 values equal, bit for bit\n" in done.stdout
+
+
+def test_device_recording_of_other_values_fails(directory: Path, run_action: RunAction) -> None:
+    write_recording(directory, artifact_sha256(directory), change=0.5)
+
+    done = run_action(parity.main, WITH_RECORDING)
+
+    assert done.code == 1
+    assert "FAILED  rung 6 device: result: 8 of 8 values differ from the recorded ones\n" in done.stdout
+    assert "rung 3 replay: result: all 8 values equal" in done.stdout
+
+
+def test_device_recording_of_another_artifact_fails(directory: Path, run_action: RunAction) -> None:
+    write_recording(directory, "12" * 32)
+
+    done = run_action(parity.main, WITH_RECORDING)
+
+    assert done.code == 1
+    assert f"FAILED  rung 6 device: all outputs: the recording is of artifact {'12' * 32}" in done.stdout
+
+
+def test_device_recording_may_be_a_check_file(directory: Path, run_action: RunAction) -> None:
+    check = read_check(directory / "model.check.zst")
+    write_check(directory / "device.npz", replace(check, recorded_by=Recorder("device", "comma 3X", "1")))
+
+    assert "ok      rung 6 device: result" in run_action(parity.main, WITH_RECORDING).stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed", "message"),
+    [("cpu", 42, "made by cpu (autoclave.native), not on a device"), ("device", 43, "is not that of the check file")],
+)
+def test_check_file_that_is_no_device_recording_fails(
+    directory: Path, run_action: RunAction, kind: str, seed: int, message: str
+) -> None:
+    run_action(record.main, RECORD | {"output": "other.check.zst", "seed": seed})
+    check = read_check(directory / "other.check.zst")
+    write_check(directory / "device.npz", replace(check, recorded_by=Recorder(kind, "autoclave.native", "1")))
+
+    done = run_action(parity.main, WITH_RECORDING)
+
+    assert done.code == 1
+    assert message in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"PK\3\4 not really", "reading tensors from device.npz"), (b"", "reading the check file device.npz")],
+)
+def test_unreadable_device_recording_is_unusable(
+    directory: Path, run_action: RunAction, content: bytes, message: str
+) -> None:
+    (directory / "device.npz").write_bytes(content)
+
+    done = run_action(parity.main, WITH_RECORDING)
+
+    assert (done.code, done.stdout) == (2, "")
+    assert message in done.stderr

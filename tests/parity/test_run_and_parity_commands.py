@@ -82,10 +82,10 @@ def test_run_refuses_in_the_users_words(arguments: list[str], message: str, caps
 
 
 def test_run_refuses_other_hardware(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_artifact(directory / "model.pkl", Target("QCOM", "IR3", "a630"))
+    write_artifact(directory / "model.pkl", Target("AMD", "LLVM", "gfx1200"))
 
     assert main(["run", "model.pkl", "--seed", "1", *OPEN]) == 2
-    assert "it is compiled for QCOM a630, not for the CPU" in capsys.readouterr().err
+    assert "it is compiled for AMD gfx1200, not for the CPU" in capsys.readouterr().err
 
 
 def test_code_that_crashes_is_told(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,6 +141,26 @@ def test_check_file_of_another_artifact(directory: Path, capsys: pytest.CaptureF
 def test_reference_belongs_to_check(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parity", *arguments, *OPEN]) == 2
     assert "parity check needs --reference" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["record", "model.pkl", "c", "--bisect", "o"], "parity record takes no --bisect"),
+        (["record", "model.pkl", "c", "--device-recording", "o"], "parity record takes no --device-recording"),
+        (["replay", "model.pkl", "c", "--launches", "o"], "parity replay takes no --launches"),
+        (
+            ["replay", "model.pkl", "c", "--bisect", "o"],
+            "--bisect is for artifacts that run on an emulator; model.pkl is",
+        ),
+        (["record", "absent.pkl", "c"], "absent.pkl: cannot be read"),
+    ],
+)
+def test_options_out_of_place_are_refused(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["parity", *arguments, *OPEN]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_without_bubblewrap_nothing_runs(

@@ -15,6 +15,9 @@ from autoclave.errors import AutoclaveError, SandboxError
 from autoclave.sandbox.start import run_module, sandbox_of_this_interpreter
 
 BAD_INPUT = 2
+VERDICTS = (0, 1, 3)
+"""Exit codes with which modules say what they found; with 1 and 3 they have printed it."""
+
 _ERROR = "error: "
 
 
@@ -80,7 +83,7 @@ def run_confined(
         done.stderr = done.stderr.replace(inner, str(outer))
     if done.returncode == BAD_INPUT and done.stderr.startswith(_ERROR):
         raise AutoclaveError(done.stderr.removeprefix(_ERROR).strip())
-    if done.returncode not in (0, 1) or (done.returncode == 1 and not done.stdout):
+    if done.returncode not in VERDICTS or (done.returncode and not done.stdout):
         raise AutoclaveError(_crash(module, done))
     return done
 

@@ -1,15 +1,16 @@
-"""`autoclave parity`: record and replay check files, and compare with a reference, in the sandbox."""
+"""`autoclave parity`: record and replay check files, compare with a reference, find the launch that differs, in the sandbox."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
+from autoclave.cli.modules import CHECK, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
 from autoclave.cli.text import printable
 from autoclave.errors import AutoclaveError
 
 NAME = "parity"
-HELP = "record a check file, replay it bit for bit, compare with ONNX Runtime"
+HELP = "record a check file, replay it bit for bit, compare with ONNX Runtime, find the launch that differs"
 EXAMPLES = """\
 examples:
   autoclave parity record ARTIFACT ARTIFACT.check.zst
@@ -18,9 +19,17 @@ examples:
                         the same bits again? all finite? does every input matter?
   autoclave parity check ARTIFACT ARTIFACT.check.zst --reference model.onnx
                         that, and near what ONNX Runtime gives for the model in fp32 (needs onnxruntime and onnx)
+  autoclave parity replay ARTIFACT ARTIFACT.check.zst --bisect OTHER_ARTIFACT
+                        which is the first launch that computes something else than that of the other artifact?
+  autoclave parity record ARTIFACT ARTIFACT.check.zst --launches LAUNCHES.json
+  autoclave parity replay ARTIFACT ARTIFACT.check.zst --bisect LAUNCHES.json
+                        or than it did when LAUNCHES.json was written?
+  autoclave parity replay ARTIFACT ARTIFACT.check.zst --device-recording RECORDING.npz
+                        the same bits as a real device gave?
 
-Exit code 0: passed, or could not be checked, which the report warns of; 1: failed; 2: unusable input. Hardware other
-than cpu has no emulator yet: its check files hold inputs only. `./pants test` does the same for declared models.
+Artifacts for cpu run natively, those for qcom on the emulator. chestnut has no emulator yet: its check files hold inputs
+only. Exit code 0: passed, or could not be checked, which the report warns of; 1: failed; 2: unusable input; 3: nothing
+failed, but the demanded evidence is not there. `./pants test` does the same for declared models.
 """
 
 
@@ -30,13 +39,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("record", "replay", "check"), help="what to do, see the examples")
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file")
     parser.add_argument("check", type=Path, metavar="CHECK", help="its check file; record writes it")
+    parser.add_argument("--seed", type=int, default=42, metavar="N", help="record: seed of the inputs (default 42)")
+    parser.add_argument(
+        "--launches",
+        type=Path,
+        metavar="FILE",
+        help="record, qcom: keep hashes of what each launch wrote, for --bisect",
+    )
     parser.add_argument(
         "--reference", type=Path, metavar="ONNX", help="check: the ONNX that the artifact was built from"
     )
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="record: seed of the inputs (default 42)")
-    parser.add_argument("--tolerance", type=float, metavar="E", help="check: largest error (default 1e-4 for cpu)")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for qcom)"
+    )
     parser.add_argument(
         "--tolerance-reason", metavar="TEXT", help="check: why the tolerance is looser than the default"
+    )
+    parser.add_argument(
+        "--bisect",
+        type=Path,
+        metavar="OTHER",
+        help="replay, check, qcom: find the first launch that differs from another artifact's, or from recorded launches",
+    )
+    parser.add_argument(
+        "--device-recording",
+        type=Path,
+        metavar="FILE",
+        help="replay, check: outputs captured on a device (.npz, or a check file), which must match bit for bit",
+    )
+    parser.add_argument(
+        "--require-hardware-evidence",
+        action="store_true",
+        help="replay, check, qcom: exit with 3 if the result rests on rules of arithmetic that no device has confirmed",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="replay, check: write the report as JSON as well")
     add_sandbox_option(parser)
@@ -46,20 +80,46 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the action; returns its exit code."""
     if (args.action == "check") != (args.reference is not None):
         raise AutoclaveError("parity check needs --reference, the model's ONNX; parity record and replay take none")
-    return _record(args) if args.action == "record" else _replay(args)
+    with action_directory() as directory:
+        bring(directory, "artifact", args.artifact)  # its message if there is no such file
+    device = device_of(args.artifact)
+    _refuse_misplaced(args, device)
+    if args.action == "record":
+        return _record(args, RECORD.get(device, NATIVE_RECORD))
+    code = _replay(args, CHECK.get(device, NATIVE_CHECK))
+    return (_bisect(args, CHECK[device]) or code) if args.bisect else code
 
 
-def _record(args: argparse.Namespace) -> int:
+def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
+    """Raise `AutoclaveError` for an option that the action or the artifact's hardware has no use for."""
+    recording = args.action == "record"
+    for option, given, usable in (
+        ("--launches", args.launches, recording),
+        ("--bisect", args.bisect, not recording),
+        ("--device-recording", args.device_recording, not recording),
+        ("--require-hardware-evidence", args.require_hardware_evidence, not recording),
+    ):
+        if given and not usable:
+            raise AutoclaveError(f"parity {args.action} takes no {option}; see `autoclave parity --help`")
+        if given and device not in CHECK and option != "--device-recording":
+            raise AutoclaveError(f"{option} is for artifacts that run on an emulator; {args.artifact} is for {device}")
+
+
+def _record(args: argparse.Namespace, module: str) -> int:
     with action_directory() as directory:
         artifact = bring(directory, "artifact", args.artifact)
         request = {"artifact": artifact, "output": "out/check.zst", "seed": args.seed}
-        run_confined(directory, "autoclave.parity.record", request, {artifact: args.artifact}, args.sandbox)
+        if args.launches:
+            request["launches"] = "out/launches.json"
+        run_confined(directory, module, request, {artifact: args.artifact}, args.sandbox)
         deliver(directory, "out/check.zst", args.check)
+        if args.launches:
+            deliver(directory, "out/launches.json", args.launches)
     print(printable(f"{args.check}: check inputs of seed {args.seed} and what {args.artifact} gives for them"))
     return 0
 
 
-def _replay(args: argparse.Namespace) -> int:
+def _replay(args: argparse.Namespace, module: str) -> int:
     with action_directory() as directory:
         artifact = bring(directory, "artifact", args.artifact)
         check = bring(directory, "check", args.check)
@@ -74,9 +134,26 @@ def _replay(args: argparse.Namespace) -> int:
         }
         if args.reference:
             request["reference_model"] = _reference_model(args, directory)
-        done = run_confined(directory, "autoclave.parity", request, names, args.sandbox)
+        if args.device_recording:
+            request["device_recording"] = bring(directory, "recording", args.device_recording)
+            names[request["device_recording"]] = args.device_recording
+        if args.require_hardware_evidence:
+            request["require_hardware_evidence"] = True
+        done = run_confined(directory, module, request, names, args.sandbox)
         if args.report:
             deliver(directory, "out/report.json", args.report)
+    print(printable(done.stdout), end="")
+    return done.returncode
+
+
+def _bisect(args: argparse.Namespace, module: str) -> int:
+    with action_directory() as directory:
+        artifact = bring(directory, "artifact", args.artifact)
+        check = bring(directory, "check", args.check)
+        other = bring(directory, "other", args.bisect)
+        names = {artifact: args.artifact, check: args.check, other: args.bisect}
+        request = {"artifact": artifact, "check": check, "other": other}
+        done = run_confined(directory, f"{module}.bisect", request, names, args.sandbox)
     print(printable(done.stdout), end="")
     return done.returncode
 
@@ -94,4 +171,8 @@ def _command(args: argparse.Namespace) -> str:
     words = ["autoclave parity", args.action, str(args.artifact), str(args.check)]
     if args.reference:
         words += ["--reference", str(args.reference)]
+    if args.device_recording:
+        words += ["--device-recording", str(args.device_recording)]
+    if args.require_hardware_evidence:
+        words.append("--require-hardware-evidence")
     return " ".join(words)

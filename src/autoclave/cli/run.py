@@ -1,4 +1,4 @@
-"""`autoclave run`: run a CPU artifact once, in the sandbox."""
+"""`autoclave run`: run an artifact once, on this processor or on the emulator, in the sandbox."""
 
 import argparse
 import json
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
+from autoclave.cli.modules import NATIVE_RUN, RUN
 from autoclave.cli.text import columns, printable, shape_text
 
 if TYPE_CHECKING:
     from autoclave.native.model import Tensors
 
 NAME = "run"
-HELP = "run a CPU artifact in the sandbox: inputs and outputs as .npz"
+HELP = "run an artifact for cpu or qcom in the sandbox: inputs and outputs as .npz"
 EXAMPLES = """\
 examples:
   autoclave run dist/models/pop223/cpu/pop223_driving_tinygrad.pkl --seed 42
@@ -25,14 +26,15 @@ examples:
   autoclave run ARTIFACT --seed 42 --repeat 100
                                     how long does a forward pass take?
 
-Only artifacts for the CPU can be run; they are native code, so they run in a sandbox without network or files.
+Artifacts for cpu are native code; those for qcom are translated to native code first, which takes some seconds, and run on
+the emulator. Both run in a sandbox without network or files. chestnut has no emulator yet.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `autoclave run`."""
     parser.epilog = EXAMPLES
-    parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file, of hardware=cpu")
+    parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file")
     inputs = parser.add_mutually_exclusive_group(required=True)
     inputs.add_argument("--inputs", type=Path, metavar="FILE", help=".npz file with one array per input")
     inputs.add_argument("--seed", type=_natural, metavar="N", help="make the inputs from this seed; check files use 42")
@@ -59,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
         names = {artifact: args.artifact}
         if args.inputs:
             names[request["inputs"]] = args.inputs
-        done = run_confined(directory, "autoclave.native", request, names, args.sandbox)
+        module = RUN.get(part.target.device, NATIVE_RUN)
+        done = run_confined(directory, module, request, names, args.sandbox)
         outputs = read_tensors(produced(directory, "out/outputs.npz"), part.outputs)
         if args.output:
             deliver(directory, "out/outputs.npz", args.output)

@@ -1,12 +1,25 @@
 """The request file of an entry module: a small JSON object."""
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from autoclave.errors import AutoclaveError
 
 MAX_REQUEST_SIZE = 1 << 20
+UNUSABLE = 2
+"""Exit code of an entry module whose request, or a file in it, is unusable."""
+
+
+def carried_out(arguments: list[str], module: str, carry_out: Callable[[dict[str, Any]], int]) -> int:
+    """The exit code of `carry_out` on the request that `arguments` names; `UNUSABLE` and a message if it cannot."""
+    try:
+        return carry_out(read_request(arguments, module))
+    except AutoclaveError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return UNUSABLE
 
 
 def read_request(arguments: list[str], module: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""The gates of rungs 3 and 4: pure functions from tensors to results.
+"""The gates of the ladder's rungs: pure functions from tensors to results.
 
 Rung 3, replay: outputs come out bit for bit, are finite, match pinned hashes, and depend on every input.
 Rung 4, reference: outputs agree with ONNX Runtime's on the same graph in fp32, within a tolerance.
+Rung 5, evidence: how much of what an emulator computes rests on rules that a device has confirmed.
+Rung 6, device: outputs that a device gave come out bit for bit.
 """
 
 import hashlib
@@ -14,9 +16,14 @@ from numpy.typing import NDArray
 from autoclave.native.model import Array, Tensors
 from autoclave.parity.tolerance import Tolerance
 
-Status = Literal["passed", "failed", "warning"]
+Status = Literal["passed", "failed", "warning", "unverified"]
+"""Unverified: nothing is wrong, and yet the demanded evidence is not there."""
+
 REPLAY = 3
 REFERENCE = 4
+EVIDENCE = 5
+DEVICE = 6
+RUNG_NAMES = {REPLAY: "replay", REFERENCE: "reference", EVIDENCE: "evidence", DEVICE: "device"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,11 @@ class GateResult:
     difference: Difference | None = None
 
 
+def skipped(rung: int, reason: str) -> GateResult:
+    """A rung that cannot be climbed, and why: never a silent pass."""
+    return GateResult(rung, RUNG_NAMES[rung], "all outputs", "warning", reason)
+
+
 def difference(expected: Array, actual: Array) -> Difference | None:
     """Compare two tensors of one dtype and shape bit for bit; None if they are equal.
 
@@ -58,13 +70,13 @@ def difference(expected: Array, actual: Array) -> Difference | None:
     return _describe(expected, actual, unequal)
 
 
-def replay_gate(output: str, expected: Array, actual: Array, gate: str = "replay") -> GateResult:
+def replay_gate(output: str, expected: Array, actual: Array, gate: str = "replay", rung: int = REPLAY) -> GateResult:
     """The output equals the recorded one, bit for bit (-0.0 is not 0.0; a NaN equals only itself)."""
     found = difference(expected, actual)
     if found is None:
-        return GateResult(REPLAY, gate, output, "passed", f"all {expected.size} values equal, bit for bit")
+        return GateResult(rung, gate, output, "passed", f"all {expected.size} values equal, bit for bit")
     message = f"{found.count} of {found.total} values differ from the recorded ones"
-    return GateResult(REPLAY, gate, output, "failed", message, difference=found)
+    return GateResult(rung, gate, output, "failed", message, difference=found)
 
 
 def finite_gate(output: str, actual: Array) -> GateResult:

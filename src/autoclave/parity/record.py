@@ -1,54 +1,72 @@
 """Record a check file: `python -m autoclave.parity.record request.json`, inside the sandbox.
 
-The request is `{"artifact": path, "output": path, "seed": 42}`. CPU parts run natively. For other hardware there is no
-emulator yet: the check file holds inputs and no outputs, and says that nobody recorded it.
+The request is `{"artifact": path, "output": path, "seed": 42}`. CPU parts run natively. For hardware that nothing can
+run yet the check file holds inputs and no outputs, and says that nobody recorded it.
 """
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from autoclave import __version__
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.canonical import canonical_json
-from autoclave.errors import AutoclaveError
-from autoclave.native.model import NativeModel
-from autoclave.native.request import read_request
+from autoclave.native.request import carried_out
 from autoclave.parity.check_file import CheckFile, PartCheck, Recorder, write_check
+from autoclave.parity.hardware import Hardware, Ways, way_of
 from autoclave.parity.inputs import CHECK_SEED, check_inputs
+from autoclave.parity.native import WAYS
 
-NATIVE_RECORDER = Recorder("cpu", "autoclave.native", __version__)
 NO_RECORDER = Recorder("none", "", "")
+NOTHING: Mapping[str, Any] = {}
 
 
-def record(artifact: Artifact, seed: int = CHECK_SEED) -> CheckFile:
-    """Check inputs of all parts of `artifact` and, if it is for the CPU, the outputs that it computes from them."""
-    native = all(part.target.device == "CPU" for part in artifact.header.parts)
+def record(
+    artifact: Artifact, seed: int = CHECK_SEED, ways: Ways = WAYS, request: Mapping[str, Any] = NOTHING
+) -> CheckFile:
+    """Check inputs of all parts of `artifact` and, if all of them can be run, the outputs that they give.
+
+    Raises `AutoclaveError` if a part is none of `ways`' business or cannot be loaded.
+    """
+    parts = artifact.header.parts
+    found = [way_of(part, ways) for part in parts]
+    runnable = [way for way in found if way is not None]
+    complete = len(runnable) == len(parts)
     return CheckFile(
         artifact_sha256=artifact.sha256(),
-        recorded_by=NATIVE_RECORDER if native else NO_RECORDER,
-        parts=tuple(_record_part(artifact, part, seed, native) for part in artifact.header.parts),
+        recorded_by=runnable[0].recorder if complete else NO_RECORDER,
+        parts=tuple(
+            _record_part(artifact, part, seed, way if complete else None, request)
+            for part, way in zip(parts, found, strict=True)
+        ),
     )
 
 
-def _record_part(artifact: Artifact, part: Part, seed: int, native: bool) -> PartCheck:
+def _record_part(
+    artifact: Artifact, part: Part, seed: int, way: Hardware | None, request: Mapping[str, Any]
+) -> PartCheck:
     inputs = check_inputs(part, seed)
-    outputs = NativeModel(artifact, part.key).run(inputs) if native else {}
+    outputs = way.open(artifact, part, request, replays=False).run(inputs) if way else {}
     return PartCheck(part.key, seed, inputs, outputs)
+
+
+def run_record(arguments: list[str], module: str, ways: Ways) -> int:
+    """Record as the request file in `arguments` says; returns the exit code. `module` is the entry module's name."""
+
+    def carry_out(request: dict[str, Any]) -> int:
+        with open_artifact(request["artifact"]) as artifact:
+            check = record(artifact, int(request.get("seed", CHECK_SEED)), ways, request)
+        write_check(Path(request["output"]), check)
+        print(canonical_json({"recorded_by": check.recorded_by.kind, "parts": len(check.parts)}).decode())
+        return 0
+
+    return carried_out(arguments, module, carry_out)
 
 
 def main(arguments: list[str]) -> int:
     """Carry out the request that `arguments` names. Returns the exit code."""
-    try:
-        request = read_request(arguments, "autoclave.parity.record")
-        with open_artifact(request["artifact"]) as artifact:
-            check = record(artifact, int(request.get("seed", CHECK_SEED)))
-        write_check(Path(request["output"]), check)
-        print(canonical_json({"recorded_by": check.recorded_by.kind, "parts": len(check.parts)}).decode())
-    except AutoclaveError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return run_record(arguments, "autoclave.parity.record", WAYS)
 
 
 if __name__ == "__main__":

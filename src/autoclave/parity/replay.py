@@ -1,18 +1,16 @@
-"""Run one part of a CPU artifact on its check file's inputs and put the outputs through the gates of rung 3."""
+"""Run one part of an artifact on its check file's inputs and put the outputs through the gates of rung 3."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from autoclave.artifact.model import Part
-from autoclave.artifact.reader import Artifact, key_text
+from autoclave.artifact.reader import key_text
 from autoclave.errors import AutoclaveError
-from autoclave.native.model import NativeModel, Placement, Tensors
+from autoclave.native.model import Tensors
 from autoclave.parity.check_file import PartCheck
 from autoclave.parity.gates import GateResult, finite_gate, pinned_gate, replay_gate, sensitivity_gate
+from autoclave.parity.hardware import Runner
 from autoclave.parity.inputs import varied_input
-
-REPLAY_PLACEMENT = Placement(skew=64, fill=0xFF)
-"""Other than the recorder's: every buffer is aligned to 64 bytes only, and scratch memory is full of NaNs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +33,14 @@ class Expectations:
                 )
 
 
-def replay_part(artifact: Artifact, check: PartCheck, expectations: Expectations) -> tuple[Tensors, list[GateResult]]:
+def replay_part(model: Runner, check: PartCheck, expectations: Expectations) -> tuple[Tensors, list[GateResult]]:
     """The outputs of one part for its check inputs, and what the gates of rung 3 say."""
-    model = NativeModel(artifact, check.key, REPLAY_PLACEMENT)
     expectations.check_names(model.part)
     outputs = model.run(check.inputs)
     return outputs, list(_results(model, check, outputs, expectations))
 
 
-def _results(
-    model: NativeModel, check: PartCheck, outputs: Tensors, expectations: Expectations
-) -> Iterator[GateResult]:
+def _results(model: Runner, check: PartCheck, outputs: Tensors, expectations: Expectations) -> Iterator[GateResult]:
     for name, actual in outputs.items():
         yield replay_gate(name, check.outputs[name], actual)
         yield finite_gate(name, actual)

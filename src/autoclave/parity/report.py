@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from autoclave.artifact.model import Target
-from autoclave.parity.gates import Difference, GateResult, Status
+from autoclave.parity.gates import RUNG_NAMES, Difference, GateResult, Status
 
-RUNG_NAMES = {3: "replay", 4: "reference"}
-_WORDS: dict[Status, str] = {"passed": "ok", "failed": "FAILED", "warning": "WARNING"}
+_WORDS: dict[Status, str] = {"passed": "ok", "failed": "FAILED", "warning": "WARNING", "unverified": "UNVERIFIED"}
+_WORST_FIRST: tuple[Status, ...] = ("failed", "unverified", "warning", "passed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Report:
     def status(self) -> Status:
         """The worst status of any result."""
         found = {result.status for part in self.parts for result in part.results}
-        return "failed" if "failed" in found else "warning" if "warning" in found else "passed"
+        return next((status for status in _WORST_FIRST if status in found), "passed")
 
     def json(self) -> dict[str, Any]:
         """All of the report as JSON values; NaN and infinities are strings."""
@@ -45,7 +45,7 @@ class Report:
         for part in self.parts:
             lines += _part_lines(part)
         lines.append(f"parity: {_WORDS[self.status]}")
-        if self.status == "failed" and self.command:
+        if self.status in ("failed", "unverified") and self.command:
             lines.append(f"reproduce with: {self.command}")
         return "\n".join(lines) + "\n"
 
@@ -57,11 +57,12 @@ def _part_lines(part: PartReport) -> list[str]:
         gate = "" if result.gate == RUNG_NAMES[result.rung] else f", {result.gate}"
         lines.append(f"{_WORDS[result.status]:7} {rung}{gate}: {result.subject}: {result.message}")
         if result.difference is not None:
-            lines += [f"          {line}" for line in _difference_lines(result.difference)]
+            lines += [f"          {line}" for line in difference_lines(result.difference)]
     return lines
 
 
-def _difference_lines(found: Difference) -> list[str]:
+def difference_lines(found: Difference) -> list[str]:
+    """How two tensors differ, in lines: how many values, the first of them, and by how much."""
     return [
         f"{found.count} of {found.total} values, the first at index {list(found.first_index)}",
         f"expected {found.expected_hex} = {found.expected!r}",

@@ -1,0 +1,136 @@
+"""The first launch that computes something else: `python -m autoclave.parity.a630.bisect request.json`, inside the sandbox.
+
+The request is `{"artifact": path, "check": its check file, "other": path}`: the other is another artifact, which gets the
+same inputs, or a file of recorded launches. Launches are matched by their order and their kernels' names. A report goes to
+stdout; exit code 1 if a launch differs, 0 if none does.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from autoclave.artifact.model import Part
+from autoclave.artifact.reader import Artifact, open_artifact
+from autoclave.emulator.a630.decoder import decode_kernel
+from autoclave.emulator.a630.text import text
+from autoclave.emulator.jit import best_target
+from autoclave.emulator.model import EmulatedModel, Placement, Step
+from autoclave.emulator.processors import processors
+from autoclave.errors import ArtifactError
+from autoclave.native.model import check_tensors
+from autoclave.native.request import carried_out
+from autoclave.parity.a630.divergence import Divergence, OtherModel, Recording, Side, first_divergence
+from autoclave.parity.a630.launches import read_launches
+from autoclave.parity.check_file import PartCheck, read_check_of
+
+_JSON = b"{"
+
+
+def _bisect(request: dict[str, Any]) -> int:
+    placement = Placement(best_target(), threads=processors())
+    with open_artifact(request["artifact"]) as artifact:
+        part = _only_part(artifact)
+        check = read_check_of(artifact, Path(request["check"])).part(part.key)
+        model = EmulatedModel(artifact, part.key, placement)
+        with _other_side(Path(request["other"]), check, placement) as other:
+            found = first_divergence(model, check.inputs, other)
+    sys.stdout.write(report(found, len(model.init) + len(model.calls)))
+    return 0 if found is None else 1
+
+
+def _only_part(artifact: Artifact) -> Part:
+    if len(artifact.header.parts) != 1:
+        raise ArtifactError(
+            f"{artifact.path}: it has {len(artifact.header.parts)} parts; bisect takes artifacts of one"
+        )
+    return artifact.header.parts[0]
+
+
+@contextmanager
+def _other_side(path: Path, check: PartCheck, placement: Placement) -> Iterator[Side]:
+    """The other side, from an artifact or recorded launches."""
+    if _begins_with(path, _JSON):
+        recording = read_launches(path).part(check.key)
+        if recording.seed != check.seed:
+            raise ArtifactError(f"{path}: recorded on inputs of seed {recording.seed}, the check file has {check.seed}")
+        yield Recording(recording)
+        return
+    with open_artifact(path) as other:
+        model = EmulatedModel(other, _only_part(other).key, placement)
+        check_tensors(model.part.inputs, check.inputs, "input")
+        yield OtherModel(model, check.inputs)
+
+
+def _begins_with(path: Path, start: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def report(divergence: Divergence | None, launches: int) -> str:
+    """What a person reads of it: which launch, which tensors, which code."""
+    if divergence is None:
+        return f"bisect: all {launches} launches leave the same bits\n"
+    return "\n".join(["bisect: " + line if not place else line for place, line in enumerate(_lines(divergence))]) + "\n"
+
+
+def _lines(found: Divergence) -> Iterator[str]:
+    step = found.step
+    if step is None:
+        yield f"the other side has a launch more: {found.other}"
+        return
+    where = f"launch {step.index} of {step.stage}, {_kernel_text(step)}"
+    if not found.tensors:
+        yield f"up to {where} all is the same; there the other side launches {found.other or 'nothing more'}"
+        return
+    yield f"{where}, is the first that differs"
+    for tensor in found.tensors:
+        yield f"  {'writes' if tensor.written else 'reads'} {tensor.name}, {tensor.dtype}:"
+        yield from (f"    {line}" for line in tensor.found)
+    yield from _code_lines(step, found.other_code)
+
+
+def _kernel_text(step: Step) -> str:
+    return step.name if step.number is None else f"kernel {step.number} {step.name}"
+
+
+def _code_lines(step: Step, other: bytes | None) -> Iterator[str]:
+    if step.launch is None:
+        return
+    kernel = step.launch.kernel
+    mine = disassembly(kernel.code, kernel.name)
+    if other is None or other == kernel.code:
+        yield f"  its code{', the same on both sides' if other else ''}:"
+        yield from (f"    {line}" for line in mine)
+        return
+    yield "  its code, - on the other side only, + here only:"
+    yield from (f"    {line}" for line in code_difference(disassembly(other, kernel.name), mine))
+
+
+def disassembly(code: bytes, kernel: str) -> list[str]:
+    """A kernel's instructions, one a line, each with its number."""
+    return [text(instruction) for instruction in decode_kernel(code, kernel)]
+
+
+def code_difference(left: list[str], right: list[str]) -> Iterator[str]:
+    """All of two disassemblies, merged: lines of `left` alone begin with -, of `right` alone with +."""
+    for kind, start, stop, begin, end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield from (f"  {line}" for line in left[start:stop])
+        else:
+            yield from (f"- {line}" for line in left[start:stop])
+            yield from (f"+ {line}" for line in right[begin:end])
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the request that `arguments` names. Returns the exit code."""
+    return carried_out(arguments, "autoclave.parity.a630.bisect", _bisect)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""Rung 5: on what evidence the emulator's arithmetic rests, weighted by how often each rule is applied.
+
+How many instructions each launch executes is counted exactly. What kinds of instructions they are is taken from the first
+thread of each kernel's first launch (from its first workgroup, where threads work together), in proportion.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autoclave.emulator.a630.arithmetic import rules_of
+from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.model import EmulatedModel
+from autoclave.parity.gates import EVIDENCE, GateResult
+
+GATE = "evidence"
+SUBJECT = "executed instructions"
+HARDWARE = "hardware"
+_WEAKEST_FIRST = ("declared", "documented", HARDWARE)
+_SHOWN = 12
+"""Rules that a report lists."""
+
+Mix = Mapping[Instruction, int]
+"""How often each instruction of a kernel is executed, (rptN) counted once for each repetition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Instructions by the weakest evidence among their rules, and by rule those that have no `hardware` evidence.
+
+    Instructions that no rule of arithmetic is about, branches for example, count in `total` alone.
+    """
+
+    total: float
+    by_evidence: Mapping[str, float]
+    unverified: Mapping[tuple[str, str], float]
+
+    @property
+    def ruled(self) -> float:
+        """Instructions that some rule is about."""
+        return sum(self.by_evidence.values())
+
+    def share(self, evidence: str) -> float:
+        """The part of the ruled instructions with this evidence, 0 to 1."""
+        return self.by_evidence.get(evidence, 0.0) / self.ruled if self.ruled else 0.0
+
+
+def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Evidence:
+    """The evidence for all launches of `model`, of loading and of its last run; `mixes` are those of its kernels."""
+    executed = Counter[int]()
+    statistics = (*model.init_statistics, *model.statistics)
+    for step, each in zip(model.init + model.calls, statistics, strict=True):
+        if step.number is not None:
+            executed[step.number] += each.instructions
+    by_evidence, unverified = Counter[str](), Counter[tuple[str, str]]()
+    for number, instructions in executed.items():
+        for instruction, weight in _weighted(mixes.get(number, {}), instructions):
+            _count(instruction, weight, by_evidence, unverified)
+    return Evidence(float(sum(executed.values())), by_evidence, unverified)
+
+
+def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Instruction, float]]:
+    total = sum(mix.values())
+    return ((instruction, count * instructions / total) for instruction, count in mix.items())
+
+
+def _count(
+    instruction: Instruction, weight: float, by_evidence: Counter[str], unverified: Counter[tuple[str, str]]
+) -> None:
+    rules = rules_of(instruction)
+    if not rules:
+        return
+    weakest = min((rule.evidence for rule in rules), key=_WEAKEST_FIRST.index)
+    by_evidence[weakest] += weight  # type: ignore[assignment]
+    for rule in rules:
+        if rule.evidence != HARDWARE:
+            unverified[rule.name, rule.evidence] += weight  # type: ignore[assignment]
+
+
+def evidence_result(evidence: Evidence, required: bool) -> GateResult:
+    """What the evidence says; with `required`, all of it has to be `hardware`."""
+    figures = {name: evidence.share(name) for name in _WEAKEST_FIRST} | {"instructions": evidence.total}
+    shares = ", ".join(f"{100 * evidence.share(name):.3g} % {name}" for name in reversed(_WEAKEST_FIRST))
+    message = f"of {evidence.total:.4g}, {evidence.ruled:.4g} are arithmetic, by rules whose evidence is: {shares}"
+    if not required:
+        return GateResult(EVIDENCE, GATE, SUBJECT, "passed", message + "; not required", figures)
+    if not evidence.unverified:
+        return GateResult(EVIDENCE, GATE, SUBJECT, "passed", message, figures)
+    return GateResult(
+        EVIDENCE, GATE, SUBJECT, "unverified", f"{message}; not verified for {_listed(evidence)}", figures
+    )
+
+
+def _listed(evidence: Evidence) -> str:
+    ranked = sorted(evidence.unverified.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{rule} ({kind}, {count:.4g} instructions)" for (rule, kind), count in ranked[:_SHOWN])
+    return shown if len(ranked) <= _SHOWN else f"{shown} and {len(ranked) - _SHOWN} more rules"

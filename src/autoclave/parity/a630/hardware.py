@@ -1,0 +1,72 @@
+"""a630 artifacts run on the emulator."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from autoclave import __version__
+from autoclave.artifact.model import Part
+from autoclave.artifact.reader import Artifact
+from autoclave.emulator.a630.program import Translation, unpack_translations
+from autoclave.emulator.jit import HostTarget, best_target
+from autoclave.emulator.model import EmulatedModel, Placement
+from autoclave.emulator.processors import processors
+from autoclave.errors import AutoclaveError
+from autoclave.parity.a630.cross_check import cross_check_results
+from autoclave.parity.a630.evidence import collect_evidence, evidence_result
+from autoclave.parity.a630.inspection import inspect_kernels
+from autoclave.parity.check_file import PartCheck, Recorder
+from autoclave.parity.gates import DEVICE, GateResult, skipped
+from autoclave.parity.hardware import Runner, Ways
+
+RECORD_LANES = 16
+REPLAY_LANES = 8
+"""What is recorded on one lane width is replayed on another: results must not depend on it."""
+
+NO_RECORDING = "no device_recording was given: outputs captured on a device, see docs/parity.md"
+
+
+class EmulatedHardware:
+    """The way of a630 artifacts: see `EmulatedModel`.
+
+    Fields of a request: translations, optional: a file of translations for `cpu` and `features` (of `HostTarget`) and the
+    lanes above. Without it, kernels are translated on the spot, for this machine.
+    """
+
+    recorder = Recorder("emulator", "autoclave.emulator", __version__)
+
+    def open(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> EmulatedModel:
+        """Load `part`. On replay lanes are others, and scratch memory is full of NaNs."""
+        target = _target(request, REPLAY_LANES if replays else RECORD_LANES)
+        placement = Placement(target, 0xFF if replays else 0, processors())
+        return EmulatedModel(artifact, part.key, placement, _translations(request))
+
+    def further_results(self, runner: Runner, check: PartCheck, request: Mapping[str, Any]) -> Iterator[GateResult]:
+        """The cross-check by the interpreter and the evidence for the rules of arithmetic."""
+        assert isinstance(runner, EmulatedModel)
+        kernels = tuple(inspect_kernels(runner, check.inputs))
+        yield from cross_check_results(kernels)
+        evidence = collect_evidence(runner, {kernel.number: kernel.mix for kernel in kernels})
+        yield evidence_result(evidence, bool(request.get("require_hardware_evidence")))
+        if not request.get("device_recording"):
+            yield skipped(DEVICE, NO_RECORDING)
+
+
+def _target(request: Mapping[str, Any], lanes: int) -> HostTarget:
+    if request.get("translations"):
+        return HostTarget(str(request["cpu"]), str(request.get("features") or ""), lanes)
+    return replace(best_target(), lanes=lanes)
+
+
+def _translations(request: Mapping[str, Any]) -> dict[str, Translation] | None:
+    if not request.get("translations"):
+        return None
+    path = Path(request["translations"])
+    try:
+        return unpack_translations(path.read_bytes())
+    except OSError as error:
+        raise AutoclaveError(f"reading the translations {path}: {error.strerror}") from error
+
+
+WAYS: Ways = {"QCOM": EmulatedHardware()}
