@@ -84,7 +84,7 @@ class Image:
     .1d isam, which is in `flags`, reads x and y too.
 
     flags: what Mesa prints after the mnemonic, in its order: "o", "p", "s", "v" (of isam), "s2en", "uniform",
-        "nonuniform", "imm" (category 6: the slot is literal), "base0" to "base7", "1d", "rck", "a1".
+        "nonuniform", "imm" (category 6: the slot is literal), "base0" to "base7", "1d", "a1".
     """
 
     texture: int | None

@@ -2,7 +2,7 @@
 
 from autoclave.emulator.a630.encoding.form import form
 from autoclave.emulator.a630.encoding.operands import Predicate, Sources
-from autoclave.emulator.a630.encoding.parts import Modifiers, Number, Power, Scheduling, flag_modifier
+from autoclave.emulator.a630.encoding.parts import Modifiers, Number, Power, Scheduling
 
 _PLAIN = {
     "nop": ("0000", 0),
@@ -33,13 +33,12 @@ FORMS = (
     *(
         form(
             name,
-            f"000 sy jp {operation} 000 --{high} eq 000 ss - repeat:3 000 000 eogm eolm {_NO_VALUE}",
+            f"000 sy jp {operation} 000 --{high} eq 000 ss - repeat:3 000 000 -- {_NO_VALUE}",
             [
                 Scheduling(("sy", "ss", "eq", "jp")),
-                Number("repeat", "repeat", limit=5),
-                Modifiers((flag_modifier("eolm"), flag_modifier("eogm"))),
+                Number("repeat", "repeat"),
             ],
-            "{sy}{ss}{eq}{jp}{marks}{rpt}{name}",
+            "{sy}{ss}{eq}{jp}{rpt}{name}",
         )
         for name, (operation, high) in _PLAIN.items()
     ),

@@ -16,7 +16,7 @@ from autoclave.emulator.a630.encoding.operands import (
     Sources,
     register,
 )
-from autoclave.emulator.a630.encoding.parts import Choice, Flag, Number, Record, Scaled, Scheduling
+from autoclave.emulator.a630.encoding.parts import Choice, Number, Record, Scaled, Scheduling
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Immediate, Instruction, Source
 
 _ROUNDING = (None, "even", "positive", "negative")
@@ -72,18 +72,17 @@ class _Mnemonic:
 
 
 _HEAD = "001 sy jp 00 rounding:2"
-_TAIL = "source_type:3 relative type:3 ul ss r sat repeat:2 dst:8"
+_TAIL = "source_type:3 relative type:3 ul ss r 0 repeat:2 dst:8"
 _PARTS = (
     Scheduling(("sy", "ss", "jp", "ul")),
     Number("repeat", "repeat"),
-    Flag("sat", "saturate"),
     Choice("rounding", "rounding", _ROUNDING),
     Choice("source_type", "source_type", TYPES),
     Choice("type", "type", TYPES),
     RelativeDestination(_half_destination),
 )
 _MARKS = "{sy}{ss}{jp}{rpt}{ul}{name}"
-_TYPED = "{conversion} {rounding}{sat}"
+_TYPED = "{conversion} {rounding}"
 
 
 def _move(rest: str, source: Slot) -> Form:
@@ -94,7 +93,6 @@ def _move(rest: str, source: Slot) -> Form:
 
 _MULTI_PARTS = (
     Scheduling(("sy", "ss", "jp", "ul")),
-    Flag("sat", "saturate"),
     Choice("rounding", "rounding", _ROUNDING),
     Choice("source_type", "source_type", TYPES),
     Choice("type", "type", TYPES),
@@ -103,7 +101,7 @@ _MULTI_PARTS = (
 
 def _multi(name: str, operation: str, fields: str, destinations: int) -> Form:
     sources = [field for field in ("src0", "src1", "src2", "src3") if field in fields + " src0"]
-    row = f"001 sy jp 10 rounding:2 00 source_type:3 0 type:3 ul ss 0 sat {operation} dst0:8 {fields} src0:8"
+    row = f"001 sy jp 10 rounding:2 00 source_type:3 0 type:3 ul ss 0 0 {operation} dst0:8 {fields} src0:8"
     parts = (
         *_MULTI_PARTS,
         Destinations(("dst0", "dst1", "dst2", "dst3")[:destinations], _half_destination),
@@ -135,7 +133,7 @@ FORMS = (
     _multi("sct", "10", "dst3:8 dst2:8 dst1:8", destinations=4),
     form(
         "movmsk",
-        f"001 sy jp 11 -- 00 011 relative 011 ul ss 0 - words:2 dst:8 {'0' * 32}",
+        f"001 sy jp 11 -- 00 011 relative 011 ul ss 0 0 words:2 dst:8 {'0' * 32}",
         [
             Scheduling(("sy", "ss", "jp", "ul")),
             Scaled("words", "count", 32),

@@ -76,7 +76,7 @@ def _operation(name: str, operation: str, middle: str, sources: int, condition: 
         Flag("sat", "saturate"),
         Flag("ei", "extra"),
         Sources(_SOURCES[:sources]),
-        ConvertedDestination(_WIDTH, predicates=True),
+        ConvertedDestination(_WIDTH),
         *more,
     )
     text = _MARKS + condition + _DESTINATION + ("{a0}", "{a0}, {a1}")[sources - 1]

@@ -46,7 +46,10 @@ def _row(operation: str, middle: str, sat: str, high: str, bit13: int, negated1:
     )
 
 
-def _parts(width: Width, numbers: bool, negations: tuple[str | None, str | None, str | None]) -> tuple[Part, ...]:
+def _parts(
+    width: Width, numbers: tuple[bool, bool], negations: tuple[str | None, str | None, str | None]
+) -> tuple[Part, ...]:
+    """`numbers`: whether sources 1 and 3 may be numbers. `negations`: the bits that negate sources 1 to 3."""
     first, second, third = negations
     return (
         width,
@@ -54,9 +57,9 @@ def _parts(width: Width, numbers: bool, negations: tuple[str | None, str | None,
         Scheduling(("sy", "ss", "jp", "ul"), nops=True),
         Sources(
             (
-                Wide("src1", width.half, first, "r1", numbers),
+                Wide("src1", width.half, first, "r1", numbers[0]),
                 NarrowGpr("src2", width.half, second, "r2"),
-                Wide("src3", width.half, third, "r3", numbers, shares_nops=False),
+                Wide("src3", width.half, third, "r3", numbers[1], shares_nops=False),
             )
         ),
     )
@@ -67,25 +70,25 @@ _NEGATIONS = ("n1", "n2", "n3")
 
 def _operation(name: str, operation: str, is_full: bool) -> Form:
     width = Width(is_full)
-    parts = (*_parts(width, False, _NEGATIONS), Flag("sat", "saturate"), ConvertedDestination(width))
+    parts = (*_parts(width, (False, False), _NEGATIONS), Flag("sat", "saturate"), ConvertedDestination(width))
     return form(name, _row(operation, "conv", "sat", "n3 n2", 0, "n1"), parts, _TEXT)
 
 
 def _with_numbers(name: str, operation: str) -> Form:
     width = Width()
-    parts = (*_parts(width, True, _NEGATIONS), ConvertedDestination(width))
+    parts = (*_parts(width, (True, True), _NEGATIONS), ConvertedDestination(width))
     return form(name, _row(operation, "conv", "full", "n3 n2", 1, "n1"), parts, _TEXT)
 
 
 def _dot_product(name: str, bit: int) -> Form:
     parts = (
-        *_parts(Width(True), False, (None, None, "n3")),
+        *_parts(Width(True), (False, False), (None, None, "n3")),
         Flag("sat", "saturate"),
         Destinations(),
         Modifiers((("mixed", {0: "unsigned", 1: "mixed"}), ("high", {0: "low", 1: "high"}))),
     )
     row = _row("1101", str(bit), "sat", "n3 high", 1, "mixed")
-    return form(name, row, parts, "{sy}{ss}{jp}{sat}{nops}{ul}{name}{modifiers} {d0}, {w0}, {w1}, {w2}")
+    return form(name, row, parts, "{sy}{ss}{jp}{sat}{nops}{ul}{name}{modifiers} {d0}, {w0}, {w1}, {v2}")
 
 
 def _narrow_result(fields: Fields) -> bool:
@@ -104,7 +107,11 @@ class _ResultWidth:
 
 
 def _matrix(name: str, bit: int) -> Form:
-    parts = (*_parts(Width(), True, ("n1", "n2", None)), Destinations(("dst",), _narrow_result), _ResultWidth())
+    parts = (
+        *_parts(Width(), (False, True), ("n1", "n2", None)),
+        Destinations(("dst",), _narrow_result),
+        _ResultWidth(),
+    )
     return form(name, _row("1110", "result", str(bit), "full n2", 1, "n1"), parts, _TEXT)
 
 

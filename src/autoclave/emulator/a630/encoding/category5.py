@@ -57,8 +57,8 @@ _SHUFFLES = {
 }
 """Variant, and number of sources."""
 
-_UNTYPED = 7
-"""Instead of a type: a raw access, printed .rck."""
+_UNTYPED_OPERATIONS = ("dsxpp.1", "dsypp.1")
+"""Their type is encoded, and not printed."""
 
 _DESCRIPTORS = (
     ("s2en", "uniform"),
@@ -112,11 +112,9 @@ class _Access:
         flags += found
         if self.is_isam and not fields["not1d"]:
             flags.append("1d")
-        if fields["type"] == _UNTYPED:
-            flags.append("rck")
         mask, dimensions, array = fields["mask"], 2 + fields["three"], bool(fields["a"])
         record["sources"] = tuple(sources)
-        record["type"] = None if fields["type"] == _UNTYPED else TYPES[fields["type"]]
+        record["type"] = TYPES[fields["type"]]
         record["image"] = Image(texture, sampler, mask, dimensions, array, True, tuple(flags))
 
     def _flags(self) -> tuple[tuple[str, str], ...]:
@@ -161,7 +159,7 @@ class _Access:
         if image is None:
             raise Reserved("no image")
         flags = image.flags
-        fields["type"] = _UNTYPED if "rck" in flags else TYPES.index(instruction.type or "")
+        fields["type"] = TYPES.index(instruction.type or "")
         fields["mask"], fields["three"], fields["a"] = image.mask, image.dimensions - 2, int(image.array)
         for name, field in self._flags():
             fields[field] = int(name in flags)
@@ -214,7 +212,8 @@ def _texture(name: str, operation: _Operation) -> Form:
         f"101 sy jp {operation.code} p o s2en sv a three base_low type:3 mask:4 dst:8 slots:11 base_high:2 "
         f"{'not1d' if is_isam else '0'} - src2:8 src1:8 full"
     )
-    text = "{sy}{jp}{name}{image_flags} {image_type}({mask}){d0}{image_operands}"
+    kind = "" if name in _UNTYPED_OPERATIONS else "{image_type}"
+    text = f"{{sy}}{{jp}}{{name}}{{image_flags}} {kind}({{mask}}){{d0}}{{image_operands}}"
     return form(name, row, [_SCHEDULING, _DESTINATION, _Access(operation, is_isam)], text)
 
 
@@ -222,7 +221,7 @@ _WIDTH = Width()
 _EXCHANGE = (
     _WIDTH,
     _SCHEDULING,
-    Choice("type", "type", TYPES[:_UNTYPED]),
+    Choice("type", "type", TYPES),
     _DESTINATION,
     _Mask(),
 )

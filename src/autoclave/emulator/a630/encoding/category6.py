@@ -97,8 +97,6 @@ class _BoundImage:
         texture = fields["slot"] if flags[0] == "imm" else None
         if texture is None:
             sources.append(register_source(fields["slot"], False))
-        if fields.get("rck"):
-            flags.append("rck")
         record["sources"] = tuple(sources)
         record["image"] = Image(texture, dimensions=fields["d"] + 1, typed=bool(fields["typed"]), flags=tuple(flags))
 
@@ -108,8 +106,6 @@ class _BoundImage:
     def write(self, instruction: Instruction, fields: Fields) -> None:
         image = _image(instruction)
         _set_binding(image.flags, fields)
-        if "rck" in image.flags:
-            fields["rck"] = 1
         fields["d"], fields["typed"] = image.dimensions - 1, int(image.typed)
         fields["slot"] = _slot_bits(instruction)
         for name, source in zip(self.sources, instruction.sources, strict=False):
@@ -207,7 +203,7 @@ _GLOBAL = (
         "ldg",
         f"110 sy jp 00000 00 type:3 {'-' * 9} dst:8 00 --- size:3 1 0 src1:8 offset:13 1",
         [_SCHEDULING, _TYPE, _DESTINATION, Sources((Gpr("src1"),)), Number("offset", "offset", bits=13), _SIZE],
-        "{sy}{jp}{name}.{type} {d0}, g[{m0}{offset}], {count}",
+        "{sy}{jp}{name}.{type} {d0}, g[{raw0}{offset}], {count}",
     ),
     form(
         "ldg.a",
@@ -233,7 +229,7 @@ _GLOBAL = (
             Number("offset", "offset", bits=13),
             _SIZE,
         ],
-        "{sy}{jp}{name}.{type} c[{target0}], g[{m1}{offset}], {count}",
+        "{sy}{jp}{name}.{type} c[{target0}], g[{raw1}{offset}], {count}",
     ),
     form(
         "stg",
@@ -245,7 +241,7 @@ _GLOBAL = (
             SplitNumber("offset_low", "offset_high", "offset", 8, bits=13),
             _SIZE,
         ],
-        "{sy}{jp}{name}.{type} g[{m0}{offset}], {m1}, {count}",
+        "{sy}{jp}{name}.{type} g[{raw0}{offset}], {m1}, {count}",
     ),
     form(
         "stg.a",
@@ -289,13 +285,13 @@ _CONSTANTS = (
         "110 sy jp 00000 10 -11 slot:8 0 dst:8 src1:8 literal1 1-- 011110 steps:2 u offset:2 "
         "bindless mode:2 00 base:3 -",
         [_SCHEDULING, Destinations(), _ConstantBuffer(True), Number("offset", "offset"), _STEPS],
-        "{sy}{jp}{name}{u}.offset{plain_offset}.{count}{binding} {d0}, {sources}",
+        "{sy}{jp}{name}{u}.offset{plain_offset}.{count}{constant_binding} {d0}, {raw0}, {raw1}",
     ),
     form(
         "ldc.k",
         "110 sy jp 00000 11 -11 slot:8 0 steps:8 src1:8 literal1 1-- 011110 -- - -- bindless mode:2 00 base:3 -",
         [_SCHEDULING, _ConstantBuffer(False), _STEPS],
-        "{sy}{jp}ldc.{count}.k{binding} c[a1.x], {sources}",
+        "{sy}{jp}ldc.{count}.k{constant_binding} c[a1.x], {raw0}, {raw1}",
     ),
 )
 
@@ -306,7 +302,7 @@ def _lane(name: str, operation: str, bits: str) -> Form:
 
 
 _IMAGE_PARTS = (_SCHEDULING, _TYPE, _STEPS)
-_ACCESS = "{image_access}.{count}{binding}"
+_ACCESS = "{image_access}.{count}{image_binding}"
 
 
 def _image_query(name: str, operation: str) -> Form:
@@ -320,7 +316,7 @@ def _image_query(name: str, operation: str) -> Form:
 
 def _image_access(name: str, operation: str, operands: list[Part], last: str, first: str) -> Form:
     row = (
-        f"110 sy jp offset_low:5 10 type:3 slot:8 rck {first} src2:8 offset 110 {operation} steps:2 typed d:2 "
+        f"110 sy jp offset_low:5 10 type:3 slot:8 0 {first} src2:8 offset 110 {operation} steps:2 typed d:2 "
         f"bindless mode:2 offset_high:2 base:3 {last}"
     )
     text = "{sy}{jp}{name}" + _ACCESS + " {image_data}, {image_coordinates}{plus_offset}, {slot}"
@@ -364,7 +360,7 @@ _LANES = (
             Modifiers((("mode", {1: "xor", 2: "up", 3: "down", 6: "rup", 7: "rdown"}),)),
             Sources((Gpr("src1", _half), GprOrLiteral("src2", "literal2"))),
         ],
-        "{sy}{jp}{name}{modifiers}.{type} {d0}, {m0}, {m1}",
+        "{sy}{jp}{name}{modifiers}.{type} {d0}, {m0}, {raw1}",
     ),
 )
 
@@ -380,11 +376,13 @@ def _atomic(name: str, operation: str, is_global: int, types: Choice, text: str)
 
 _BUFFER_ATOMICS = (
     *(
-        _atomic(f"atomic.{name}", code, 0, _TYPE, "{sy}{jp}{name}{image_access}.{count}.l {d0}, l[{m0}], {m1}")
+        _atomic(f"atomic.{name}", code, 0, _TYPE, "{sy}{jp}{name}{image_access}.{count}.l {d0}, l[{raw0}], {raw1}")
         for name, code in _ATOMICS.items()
     ),
     *(
-        _atomic(f"atomic.g.{name}", code, 1, _ATOMIC_TYPE, "{sy}{jp}{name}{image_access}.{count}.g {d0}, {m0}, {m1}")
+        _atomic(
+            f"atomic.g.{name}", code, 1, _ATOMIC_TYPE, "{sy}{jp}{name}{image_access}.{count}.g {d0}, {raw0}, {raw1}"
+        )
         for name, code in _ATOMICS.items()
     ),
 )

@@ -415,33 +415,21 @@ class RelativeDestination:
 
 @dataclass(frozen=True)
 class ConvertedDestination:
-    """A destination that is of the sources' width unless the bit `conv` is set; p0 has no width (#dest-half).
-
-    predicates: category 2 writes p0.N by the scalar unit where a0.N is encoded, printed "up0.N".
-    """
+    """A destination that is of the sources' width unless the bit `conv` is set; p0 has no width (#dest-half)."""
 
     width: Width
-    predicates: bool = False
 
     def read(self, fields: Fields, record: Record) -> None:
-        number, convert = fields["dst"], fields["conv"]
+        number, convert = fields["dst"], bool(fields["conv"])
         if number >= PREDICATE_REGISTER:
             if convert:
                 raise Reserved("a conversion to a predicate")
             record["destinations"] = (register(number),)
             return
-        half = self.width.half(fields) != bool(convert)
-        if self.predicates and number >= _ADDRESS:
-            record["modifiers"] = ("scalar",)
-            number += PREDICATE_REGISTER - _ADDRESS
-        record["destinations"] = (register(number, half),)
+        record["destinations"] = (register(number, self.width.half(fields) != convert),)
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
         (destination,) = instruction.destinations
-        number = register_number(destination)
-        if number < PREDICATE_REGISTER or instruction.modifiers:
+        fields["dst"] = register_number(destination)
+        if destination.number < PREDICATE_REGISTER:
             fields["conv"] = int(self.width.half(fields) != destination.half)
-        fields["dst"] = number - (PREDICATE_REGISTER - _ADDRESS if instruction.modifiers else 0)
-
-
-_ADDRESS = 61 * 4

@@ -70,17 +70,14 @@ class Flag:
 
 @dataclass(frozen=True)
 class Number:
-    """A field that is a number of at most `limit`; `bits` is its width if it is of two's complement."""
+    """A field that is a number; `bits` is its width if it is of two's complement."""
 
     field: str
     attribute: str
     bits: int = 0
-    limit: int | None = None
 
     def read(self, fields: Fields, record: Record) -> None:
         value = fields[self.field]
-        if self.limit is not None and value > self.limit:
-            raise Reserved(f"{self.attribute} is {value}")
         record[self.attribute] = signed(value, self.bits) if self.bits else value
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
