@@ -15,22 +15,24 @@ DAZ set in MXCSR and rounding to nearest; callers need the attributes `ATTRIBUTE
     flush_half, canonical_half                                                 i16 -> i16
     half_to_single   cov.f16f32: exact, denormals too, NaN payload kept        i16 -> float
     half_operand     a float ALU operand: denormals flushed                    i16 -> float
-    single_to_half_toward_zero, single_to_half_nearest_even                    cov.f32f16 (NaN payload kept): float -> i16
+    single_to_half_ROUNDING  cov.f32f16, NaN payload kept                      float -> i16
     narrow_toward_zero    result of an f32 operation to a half destination     float -> i16
     narrow_nearest_even   result of an f16 operation, taken in f32, to f16     float -> i16
     round_half            narrow_nearest_even, back in f32                     float -> float
-    single_to_{s8,u8,s16,u16,s32,u32}_{toward_zero,nearest_even}               cov, saturating, NaN 0: float -> i32
-    {s32,u32}_to_single_{toward_zero,nearest_even}                             i32 -> float
+    single_to_{s8,u8,s16,u16,s32,u32}_ROUNDING  cov, saturating, NaN 0         float -> i32
+    {s32,u32}_to_single_ROUNDING                                               i32 -> float
+
+ROUNDING is one of `ROUNDINGS`: toward_zero, nearest_even, toward_positive, toward_negative.
 
 An f16 operation is: operands by `half_operand`, one f32 operation, `narrow_nearest_even`; add, mul, min, max, floor and so on
 come out correctly rounded that way; mad is a multiplication and an addition, each rounded. Category 4 on halves ends with
-`narrow_toward_zero` instead. f16 from integers: `s32_to_single_*`, then `narrow_*` of the same rounding. A full destination of
+`narrow_toward_zero` instead. f16 from integers: `s32_to_single_*`, then `single_to_half_*` of the same rounding. A full destination of
 an f16 operation is `half_to_single` of its f16 result.
 
 fadd, fmul and fcmp of IR are right as they are under FTZ and DAZ; their NaN results want `canonical_single` where observed.
 """
 
 from .body import ATTRIBUTES, symbol
-from .library import FUNCTIONS, INTEGER_RANGES, Library, Signature, library
+from .library import FUNCTIONS, INTEGER_RANGES, ROUNDINGS, Library, Signature, library
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "INTEGER_RANGES", "Library", "Signature", "library", "symbol"]
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "INTEGER_RANGES", "ROUNDINGS", "Library", "Signature", "library", "symbol"]

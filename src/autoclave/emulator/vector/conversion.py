@@ -11,6 +11,10 @@ _INFINITY = 0x7F800000
 _SMALLEST_HALF = 0x38800000
 _FLUSHED_HALF = 0x387FF000
 """2^-14 - 2^-26: below it, a number rounded to eleven bits stays below the smallest normal f16."""
+_FLUSHED_HALF_AWAY = 0x387FE000
+"""2^-14 - 2^-25: the same for rounding away from zero."""
+_LARGEST_HALF = 0x477FE000
+"""65504."""
 _OVERFLOW_HALF = 0x477FF000
 """65520, the tie that rounds to infinity."""
 
@@ -48,6 +52,16 @@ def single_to_half_nearest_even(body: Body, a: Value, f16c: bool) -> Value:
     return _nearest_even(body, a, f16c)
 
 
+def single_to_half_toward_positive(body: Body, a: Value, f16c: bool) -> Value:
+    """cov.f32f16 (pos)."""
+    return _directed(body, a, f16c, upward=True)
+
+
+def single_to_half_toward_negative(body: Body, a: Value, f16c: bool) -> Value:
+    """cov.f32f16 (neg)."""
+    return _directed(body, a, f16c, upward=False)
+
+
 def narrow_toward_zero(body: Body, a: Value, f16c: bool) -> Value:
     """An f32 ALU result to a half destination: as cov, NaN canonical."""
     return body.select(is_nan(body, a), body.integer(0x7E00, "i16"), _toward_zero(body, a, f16c))
@@ -68,7 +82,7 @@ def _toward_zero(body: Body, a: Value, f16c: bool) -> Value:
         return flushed(body, _vcvtps2ph(body, a, rounding=3), 0x7C00, 0x8000)
     sign, magnitude = _parts(body, a)
     value = body.op("lshr", body.op("sub", magnitude, body.integer(_REBIAS)), body.integer(13))
-    large = body.compare("icmp ugt", magnitude, body.integer(0x477FE000))
+    large = body.compare("icmp ugt", magnitude, body.integer(_LARGEST_HALF))
     value = body.select(large, body.integer(0x7BFF), value)
     small = body.compare("icmp ult", magnitude, body.integer(_SMALLEST_HALF))
     return _pattern(body, body.select(small, body.integer(0), value), sign, magnitude)
@@ -86,6 +100,24 @@ def _nearest_even(body: Body, a: Value, f16c: bool) -> Value:
     value = body.op("lshr", value, body.integer(13))
     large = body.compare("icmp uge", magnitude, body.integer(_OVERFLOW_HALF))
     value = body.select(large, body.integer(0x7C00), value)
+    return _pattern(body, body.select(small, body.integer(0), value), sign, magnitude)
+
+
+def _directed(body: Body, a: Value, f16c: bool, upward: bool) -> Value:
+    """Away from zero for numbers of one sign, toward zero for those of the other."""
+    bits = as_integer(body, a)
+    negative = body.compare("icmp slt", bits, body.integer(0))
+    away, toward = _away_from_zero(body, a), _toward_zero(body, a, f16c)
+    return body.select(negative, toward, away) if upward else body.select(negative, away, toward)
+
+
+def _away_from_zero(body: Body, a: Value) -> Value:
+    """By integers: nothing common rounds so."""
+    sign, magnitude = _parts(body, a)
+    value = body.op("add", body.op("sub", magnitude, body.integer(_REBIAS)), body.integer(0x1FFF))
+    value = body.op("lshr", value, body.integer(13))
+    value = body.select(body.compare("icmp ugt", magnitude, body.integer(_LARGEST_HALF)), body.integer(0x7C00), value)
+    small = body.compare("icmp ule", magnitude, body.integer(_FLUSHED_HALF_AWAY))
     return _pattern(body, body.select(small, body.integer(0), value), sign, magnitude)
 
 
@@ -144,19 +176,20 @@ def _mask(first: int, count: int) -> str:
     return f"<{count} x i32> <" + ", ".join(f"i32 {first + n}" for n in range(count)) + ">"
 
 
-def single_to_integer(body: Body, a: Value, lowest: int, highest: int, even: bool) -> Value:
-    """f32 to i32 lanes, truncated or to nearest even, saturated to [lowest, highest]; NaN gives 0.
+def single_to_integer(body: Body, a: Value, lowest: int, highest: int, rounding: str) -> Value:
+    """f32 to i32 lanes, saturated to [lowest, highest]; NaN gives 0.
 
-    In binary64, where all 32-bit integers and all f32 are exact, so that the conversion is in range on every host.
+    In binary64, where all 32-bit integers and all normal f32 are exact, so that the conversion is in range on every host.
+    Rounding up or down takes a denormal f32 by its pattern, since the host reads it as zero.
     """
+    if rounding in ("toward_positive", "toward_negative"):
+        a = _kept_denormal(body, a)
     value = body.cast("fpext", a, "double")
     low, high = body.double(float(lowest)), body.double(float(highest))
     value = body.select(is_nan(body, a), body.double(0.0), value)
     value = body.select(body.compare("fcmp olt", value, low), low, value)
     value = body.select(body.compare("fcmp ogt", value, high), high, value)
-    if even:
-        shifter = body.double(float(3 << 51))
-        value = body.op("fsub", body.op("fadd", value, shifter), shifter)
+    value = _integral(body, value, rounding)
     if highest < 1 << 31:
         return body.cast("fptosi", value, "i32")
     # No instruction before AVX-512 gives unsigned integers: take 2^31 off, convert, and put the top bit back.
@@ -167,23 +200,45 @@ def single_to_integer(body: Body, a: Value, lowest: int, highest: int, even: boo
     return body.select(above, body.op("xor", converted, body.integer(SIGN)), converted)
 
 
-def integer_to_single(body: Body, a: Value, signed: bool, even: bool) -> Value:
-    """i32 lanes to f32, toward zero or to nearest even."""
+def _kept_denormal(body: Body, a: Value) -> Value:
+    """The smallest normal of its sign instead of a denormal: it rounds to the same integers."""
+    bits = as_integer(body, a)
+    magnitude = body.op("and", bits, body.integer(MAGNITUDE))
+    denormal = body.compare("icmp ult", body.op("sub", magnitude, body.integer(1)), body.integer(0x7FFFFF))
+    smallest = body.op("or", body.op("and", bits, body.integer(SIGN)), body.integer(0x00800000))
+    return as_single(body, body.select(denormal, smallest, bits))
+
+
+def _integral(body: Body, value: Value, rounding: str) -> Value:
+    """A binary64 below 2^51 rounded to an integer, but for "toward_zero", which the conversion does."""
+    if rounding == "toward_zero":
+        return value
+    shifter, one = body.double(float(3 << 51)), body.double(1.0)
+    nearest = body.op("fsub", body.op("fadd", value, shifter), shifter)
+    if rounding == "toward_positive":
+        below = body.compare("fcmp olt", nearest, value)
+        return body.select(below, body.op("fadd", nearest, one), nearest)
+    if rounding == "toward_negative":
+        above = body.compare("fcmp ogt", nearest, value)
+        return body.select(above, body.op("fsub", nearest, one), nearest)
+    return nearest
+
+
+def integer_to_single(body: Body, a: Value, signed: bool, rounding: str) -> Value:
+    """i32 lanes to f32."""
     exact = body.cast("sitofp" if signed else "uitofp", a, "double")
     nearest = body.cast("fptrunc", exact, "float")
-    if even:
+    if rounding == "nearest_even":
         return nearest
+    rounded = body.cast("fpext", nearest, "double")
+    above, below = body.compare("fcmp ogt", rounded, exact), body.compare("fcmp olt", rounded, exact)
     bits = as_integer(body, nearest)
-    beyond = _magnitude_above(body, body.cast("fpext", nearest, "double"), exact, signed)
-    lower = body.op("sub", bits, body.integer(1))
-    return as_single(body, body.select(beyond, lower, bits))
-
-
-def _magnitude_above(body: Body, rounded: Value, exact: Value, signed: bool) -> Value:
-    """Lanes whose rounded magnitude exceeds the exact one."""
-    above = body.compare("fcmp ogt", rounded, exact)
-    if not signed:
-        return above
-    below = body.compare("fcmp olt", rounded, exact)
-    negative = body.compare("fcmp olt", exact, body.double(0.0))
-    return body.select(negative, below, above)
+    negative = body.compare("icmp slt", bits, body.integer(0))
+    inward, outward = body.op("sub", bits, body.integer(1)), body.op("add", bits, body.integer(1))
+    lower, upper = body.select(negative, outward, inward), body.select(negative, inward, outward)
+    if rounding == "toward_positive":
+        return as_single(body, body.select(below, upper, bits))
+    if rounding == "toward_negative":
+        return as_single(body, body.select(above, lower, bits))
+    beyond = body.select(negative, below, above)
+    return as_single(body, body.select(beyond, inward, bits))

@@ -47,6 +47,8 @@ _NARROW = Signature("i16", ("float",))
 _TO_INTEGER = Signature("i32", ("float",))
 _FROM_INTEGER = Signature("float", ("i32",))
 
+ROUNDINGS: Final = ("toward_zero", "nearest_even", "toward_positive", "toward_negative")
+
 INTEGER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "s8": (-(1 << 7), (1 << 7) - 1),
     "u8": (0, (1 << 8) - 1),
@@ -61,10 +63,10 @@ def _to_integers() -> dict[str, Entry]:
     return {
         f"single_to_{kind}_{rounding}": Entry(
             _TO_INTEGER,
-            partial(conversion.single_to_integer, lowest=lowest, highest=highest, even=rounding == "nearest_even"),
+            partial(conversion.single_to_integer, lowest=lowest, highest=highest, rounding=rounding),
         )
         for kind, (lowest, highest) in INTEGER_RANGES.items()
-        for rounding in ("toward_zero", "nearest_even")
+        for rounding in ROUNDINGS
     }
 
 
@@ -72,10 +74,10 @@ def _from_integers() -> dict[str, Entry]:
     return {
         f"{kind}_to_single_{rounding}": Entry(
             _FROM_INTEGER,
-            partial(conversion.integer_to_single, signed=kind == "s32", even=rounding == "nearest_even"),
+            partial(conversion.integer_to_single, signed=kind == "s32", rounding=rounding),
         )
         for kind in ("s32", "u32")
-        for rounding in ("toward_zero", "nearest_even")
+        for rounding in ROUNDINGS
     }
 
 
@@ -100,8 +102,7 @@ FUNCTIONS: Final[Mapping[str, Entry]] = {
     **{
         name: Entry(_NARROW, getattr(conversion, name), True)
         for name in (
-            "single_to_half_toward_zero",
-            "single_to_half_nearest_even",
+            *(f"single_to_half_{rounding}" for rounding in ROUNDINGS),
             "narrow_toward_zero",
             "narrow_nearest_even",
         )
