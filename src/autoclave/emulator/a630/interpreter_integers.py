@@ -7,14 +7,12 @@ gives is cut to the destination's width, so that a product may be wider than its
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Compute = Callable[[int, tuple[int, ...]], int]
-"""Gives a number of any size from the sources' width and the operands."""
-
 
 @dataclass(frozen=True, slots=True)
 class Integer:
     """An operation on integers.
 
+    compute: a number of any size from the sources' width and the operands.
     signed: how operands are read, and how a result of the sources' width becomes one of another width.
     exact: the result is not cut to the sources' width before it becomes the destination's.
     """
@@ -96,7 +94,7 @@ INTEGERS: dict[str, Integer] = {
     "andg": Integer(lambda width, a, b, c: a & b | c),
     "sel.b16": Integer(lambda width, a, b, c: a if b else c),
     "sel.b32": Integer(lambda width, a, b, c: a if b else c),
-    "sel.s16": Integer(lambda width, a, b, c: a if wrap(b, width, True) >= 0 else c),
-    "sel.s32": Integer(lambda width, a, b, c: a if wrap(b, width, True) >= 0 else c),
+    "sel.s16": Integer(lambda width, a, b, c: a if b >= 0 else c, signed=True),
+    "sel.s32": Integer(lambda width, a, b, c: a if b >= 0 else c, signed=True),
 }
 """By name; operands in the order in which Mesa prints them."""

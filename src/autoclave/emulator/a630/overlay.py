@@ -122,6 +122,11 @@ class Overlay:
                 done.add(id(origin))
                 yield self._element(origin)
 
+    def commit(self) -> None:
+        """Write all of it to the launch's memory."""
+        for address, origin in self._origins.items():
+            origin.view.bytes[address - origin.view.base] = self._bytes[address]
+
     def _element(self, origin: Origin) -> Written:
         start = origin.view.base + origin.offset
         value = actual = 0

@@ -6,7 +6,7 @@ The other threads of its workgroup run as well where the kernel has barriers; no
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction, Register
 from autoclave.emulator.a630.interpreter import DEFAULT_BUDGET, Interpreter
@@ -15,6 +15,7 @@ from autoclave.emulator.a630.launch import Launch, Size3
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import works_together
+from autoclave.emulator.a630.text import operand_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +99,8 @@ def _named_writes(machine: Machine, instruction: Instruction, repetition: int) -
 
 
 def _value(read: Read, operand: Register | Constant, step: int) -> Callable[[], Value]:
-    name, half = operand_name(operand, step), operand.half
+    name, half = operand_text(replace(operand, number=operand.number + step)), operand.half
     return lambda: Value(name, read(), half)
-
-
-def operand_name(operand: Register | Constant, step: int = 0) -> str:
-    """How Mesa writes the operand `step` behind this one: "hr3.y", "c2.x", "r<a0.x + 4>"."""
-    prefix = ("h" if operand.half else "") + ("c" if isinstance(operand, Constant) else "r")
-    number = operand.number + step
-    if operand.relative:
-        return f"{prefix}<a0.x {'-' if number < 0 else '+'} {abs(number)}>"
-    if isinstance(operand, Register) and number >> 2 in _SPECIAL:
-        prefix, number = _SPECIAL[number >> 2], number & 3
-    return f"{prefix}{number >> 2}.{'xyzw'[number & 3]}"
-
-
-_SPECIAL = {61: "a", 62: "p"}
 
 
 def _registers_read(instruction: Instruction, place: int) -> int:
@@ -145,6 +132,8 @@ _SPANS: dict[tuple[str, int], Callable[[Instruction], int]] = {
 
 def _registers_written(instruction: Instruction) -> list[int]:
     """Which registers from the named one on an instruction writes."""
+    if instruction.name.startswith("atomic."):
+        return [0]
     if instruction.image is not None:
         return [component for component in range(4) if instruction.image.mask >> component & 1]
     if instruction.name == "gat":
