@@ -220,9 +220,25 @@ def test_conversions(source_type: str, type_: str, bits: int, expected: int) -> 
     assert results([setup, ins("cov", target, origin, source_type=source_type, type=type_)], target) == [expected]
 
 
-def test_cov_to_nearest_even() -> None:
-    nearest = ins("cov", "hr2.x", "r1.x", source_type="f32", type="f16", rounding="even")
-    assert results([mov("r1.x", 0x3F801FFF), nearest], "hr2.x") == [0x3C01]
+@pytest.mark.parametrize(
+    ("rounding", "above", "below"), [("even", 0x3C01, 0xBC01), ("positive", 0x3C01, 0xBC00), ("negative", 0x3C00, 0xBC01)]
+)
+def test_roundings_of_cov(rounding: str, above: int, below: int) -> None:
+    program = [mov("r1.x", 0x3F801FFF), mov("r1.y", 0xBF801FFF)]  # 1 and nearly 1 ulp of f16 more
+    program += [
+        ins("cov", f"hr2.{part}", f"r1.{part}", source_type="f32", type="f16", rounding=rounding) for part in "xy"
+    ]
+    assert results(program, "hr2.x", "hr2.y") == [above, below]
+
+
+def test_saturated_comparison_is_inverted() -> None:
+    assert full("cmps.f", ONE, TWO, condition="lt", saturate=True) == 0
+    assert full("cmpv.u", 2, 1, condition="lt", saturate=True) == 0xFFFFFFFF
+
+
+def test_mad_u16_with_a_full_destination_reads_full_registers() -> None:
+    setup = [mov("r1.x", 0x20003), mov("r2.x", 0x10005), mov("r3.x", 0x70000)]
+    assert results([*setup, ins("mad.u16", "r4.x", "hr1.x", "hr2.x", "hr3.x")], "r4.x") == [0x7000F]
 
 
 def test_swz_swaps_two_registers() -> None:
@@ -298,7 +314,7 @@ def test_literals_of_float_tables_and_of_integers() -> None:
     [
         ins("setrm", "r1.x", "r2.x"),
         ins("add.f", "r1.x", "r2.x", "r3.x", extra=True),
-        ins("cov", "r1.x", "r2.x", source_type="f32", type="s32", rounding="positive"),
+        ins("and.b", "r1.x", "r2.x", "r3.x", saturate=True),
     ],
 )
 def test_forms_without_a_rule_are_unknown(instruction: object) -> None:

@@ -5,7 +5,7 @@ destination's width. What the rules are and where they come from is in `arithmet
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import Instruction, Source
 from autoclave.emulator.a630.interpreter_integers import INTEGERS, Integer, wrap
@@ -85,9 +85,7 @@ _INTEGER_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "ne": lambda a, b: a != b,
 }
 
-_NOT = frozenset(
-    {"and.b", "or.b", "xor.b", "not.b", "shl.b", "shr.b", "ashr.b", "getbit.b", "clz.b", "bfrev.b", "cbits.b"}
-)
+_NOT = frozenset({"and.b", "or.b", "xor.b", "not.b", "shl.b", "shr.b", "ashr.b", "getbit.b", "clz.b"})
 """Operations in which (neg) is a bitwise NOT and (abs) means nothing."""
 
 
@@ -95,11 +93,20 @@ def arithmetic(machine: Machine, instruction: Instruction) -> tuple[Step, ...]:
     """The steps of an instruction of categories 2 to 4, one for each repetition."""
     if instruction.category not in (2, 3, 4):
         machine.unknown(instruction.pc, f"{instruction.name} has no rule")
+    instruction = _with_full_sources(instruction)
     width = 16 if instruction.sources[0].operand.half else 32
     function = _function(machine, instruction, width)
     floating = instruction.name in FLOATS or instruction.name in ("cmps.f", "cmpv.f")
     binder = Binder(machine, instruction, floating)
     return tuple(_bound(binder, function, repetition) for repetition in range(instruction.repeat + 1))
+
+
+def _with_full_sources(instruction: Instruction) -> Instruction:
+    """mad.u16 with a full destination reads full registers, which its encoding calls half; all else stays as it is."""
+    if instruction.name != "mad.u16" or instruction.destinations[0].half:
+        return instruction
+    full = tuple(replace(source, operand=replace(source.operand, half=False)) for source in instruction.sources)
+    return replace(instruction, sources=full)
 
 
 def _function(machine: Machine, instruction: Instruction, width: int) -> Function:
@@ -162,7 +169,7 @@ def _unchanged(bits: int) -> int:
 
 
 def _integer_function(machine: Machine, instruction: Instruction, width: int, operation: Integer) -> Function:
-    if instruction.extra and instruction.name != "add.u":
+    if instruction.extra and (instruction.name != "add.u" or instruction.saturate):
         machine.unknown(instruction.pc, f"(ei) of {instruction.name} has no rule")
     compute, signed, limit = operation.compute, operation.signed, (1 << _target_width(instruction)) - 1
     fit = _integer_result(machine, instruction, width, operation)
@@ -209,10 +216,10 @@ def _integer_modifier(instruction: Instruction, source: Source, width: int) -> M
 
 
 def _comparison(machine: Machine, instruction: Instruction, width: int, kind: str, truth: int) -> Function:
-    """cmps (1 if true) and cmpv (all ones of the sources' width)."""
+    """cmps (1 if true) and cmpv (all ones of the sources' width); (sat) inverts."""
     assert instruction.condition is not None
-    if instruction.saturate or instruction.extra:
-        machine.unknown(instruction.pc, f"(sat) or (ei) of {instruction.name} has no rule")
+    if instruction.extra:
+        machine.unknown(instruction.pc, f"(ei) of {instruction.name} has no rule")
     limit = (1 << _target_width(instruction)) - 1
     compare: Callable[..., int] = (
         _float_comparison(instruction, width) if kind == "f" else _INTEGER_COMPARISONS[instruction.condition]
@@ -220,8 +227,8 @@ def _comparison(machine: Machine, instruction: Instruction, width: int, kind: st
     if kind == "s":
         signed = compare
         compare = lambda a, b: signed(wrap(a, width, True), wrap(b, width, True))  # noqa: E731
-    yes = truth & limit
-    return lambda a, b: yes if compare(a, b) else 0
+    yes, no = (0, truth & limit) if instruction.saturate else (truth & limit, 0)
+    return lambda a, b: yes if compare(a, b) else no
 
 
 def _float_comparison(instruction: Instruction, width: int) -> Function:

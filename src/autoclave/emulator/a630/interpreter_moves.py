@@ -31,25 +31,31 @@ class _Rounding:
     to_half: Convert
     integer_to_half: Convert
     integer_to_single: Convert
-    single_to_integer: Callable[[int, int, int], int]
 
 
-_TOWARD_ZERO = _Rounding(
-    conversion.single_to_half_toward_zero,
-    conversion.integer_to_half_toward_zero,
-    conversion.integer_to_single_toward_zero,
-    conversion.single_to_integer_toward_zero,
-)
 _ROUNDINGS = {
-    None: _TOWARD_ZERO,
+    None: _Rounding(
+        conversion.single_to_half_toward_zero,
+        conversion.integer_to_half_toward_zero,
+        conversion.integer_to_single_toward_zero,
+    ),
     "even": _Rounding(
         conversion.single_to_half_nearest_even,
         conversion.integer_to_half_nearest_even,
         conversion.integer_to_single_nearest_even,
-        conversion.single_to_integer_toward_zero,
+    ),
+    "positive": _Rounding(
+        conversion.single_to_half_toward_positive,
+        conversion.integer_to_half_toward_positive,
+        conversion.integer_to_single_toward_positive,
+    ),
+    "negative": _Rounding(
+        conversion.single_to_half_toward_negative,
+        conversion.integer_to_half_toward_negative,
+        conversion.integer_to_single_toward_negative,
     ),
 }
-"""By what the instruction says; (pos) and (neg) have no rule."""
+"""By what the instruction says. From a float to an integer all of them truncate."""
 
 
 def conversion_rule(source: Type, target: Type, rounding: _Rounding) -> Convert:
@@ -74,7 +80,7 @@ def _from_float(source: Type, target: Type, rounding: _Rounding) -> Convert:
         return rounding.to_half
     bits, signed = _INTEGERS[target]
     lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    mask, to_integer = (1 << bits) - 1, rounding.single_to_integer
+    mask, to_integer = (1 << bits) - 1, conversion.single_to_integer_toward_zero
     if source == "f32":
         return lambda value: to_integer(value, lowest, highest) & mask
     return lambda value: to_integer(conversion.half_to_single(value), lowest, highest) & mask
@@ -91,8 +97,6 @@ def _integer_value(integer: Integer) -> Convert:
 
 def _rule(machine: Machine, instruction: Instruction) -> Convert:
     assert instruction.source_type is not None and instruction.type is not None
-    if instruction.rounding not in _ROUNDINGS:
-        machine.unknown(instruction.pc, f"{instruction.name} rounds to {instruction.rounding}, which has no rule")
     if any(source.negated or source.absolute for source in instruction.sources) or instruction.saturate:
         machine.unknown(instruction.pc, f"{instruction.name} with a modifier has no rule")
     return conversion_rule(instruction.source_type, instruction.type, _ROUNDINGS[instruction.rounding])
