@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
+from autoclave.emulator.a630.encoding.alu_sources import CONSTANT_KIND, Multi, Repetition
 from autoclave.emulator.a630.encoding.form import TYPES, Form, form
 from autoclave.emulator.a630.encoding.layout import Fields, Layout, Reserved
 from autoclave.emulator.a630.encoding.operands import (
-    CONSTANT_KIND,
     Destinations,
     Gpr,
     Implied,
     Literal,
-    Multi,
     RelativeDestination,
     Slot,
     Sources,
@@ -91,6 +90,10 @@ def _move(rest: str, source: Slot) -> Form:
     return Form(("mov", "cov", "mova", "mova1"), 1, layout, parts, _MARKS + _TYPED + "{moved}, {moving}")
 
 
+def _source(bits: int, kind: int = 0) -> Multi:
+    return Multi("src", _half_source, Repetition("r", shares_nops=False), bits, kind)
+
+
 _MULTI_PARTS = (
     Scheduling(("sy", "ss", "jp", "ul")),
     Choice("rounding", "rounding", _ROUNDING),
@@ -110,12 +113,12 @@ def _multi(name: str, operation: str, fields: str, destinations: int) -> Form:
     return form(name, row, parts, "{sy}{ss}{jp}{ul}{name}" + _TYPED + "{destinations}, {sources}")
 
 
-_BROADCAST = Multi("src", _half_source, "r", False, bits=11)
+_BROADCAST = _source(11)
 
 FORMS = (
     _move(f"10 {_TAIL} src:32", _MoveImmediate("src")),
-    _move(f"01 {_TAIL} {'0' * 21} src:11", Multi("src", _half_source, "r", False, bits=11, kind=CONSTANT_KIND)),
-    _move(f"00 {_TAIL} {'0' * 20} src:12", Multi("src", _half_source, "r", False, bits=12)),
+    _move(f"01 {_TAIL} {'0' * 21} src:11", _source(11, CONSTANT_KIND)),
+    _move(f"00 {_TAIL} {'0' * 20} src:12", _source(12)),
     form(
         "movs",
         f"{_HEAD} 00 {_TAIL} 1 0 lane:7 {'0' * 12} src:11",

@@ -1,7 +1,8 @@
 """Category 2: operations on one or two sources (ir3-cat2.xml)."""
 
+from autoclave.emulator.a630.encoding.alu_sources import Multi, Repetition
 from autoclave.emulator.a630.encoding.form import Form, form
-from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Multi, Sources
+from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Sources
 from autoclave.emulator.a630.encoding.parts import Choice, Flag, Idle, Number, Part, Scheduling, Width
 
 _ONE_SOURCE = {
@@ -61,7 +62,7 @@ _INTERPOLATIONS = {"bary.f": 0, "flat.b": 1}
 _CONDITIONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 _WIDTH = Width()
-_SOURCES = (Multi("src1", _WIDTH.half, "r1"), Multi("src2", _WIDTH.half, "r2"))
+_SOURCES = (Multi("src1", _WIDTH.half, Repetition("r1")), Multi("src2", _WIDTH.half, Repetition("r2")))
 _MARKS = "{sy}{ss}{jp}{sat}{rpt}{nops}{ul}{name}"
 _DESTINATION = " {ei}{d0}, "
 
@@ -69,7 +70,7 @@ _DESTINATION = " {ei}{d0}, "
 def _operation(name: str, operation: str, middle: str, sources: int, condition: str = "", *more: Part) -> Form:
     """`middle` holds what lies between the sources' repetitions: the condition's three bits."""
     row = f"010 sy jp {operation} full r2 {middle} ei conv ul ss r1 sat repeat:2 dst:8 "
-    parts = (
+    parts: tuple[Part, ...] = (
         _WIDTH,
         Number("repeat", "repeat"),
         Scheduling(("sy", "ss", "jp", "ul"), nops=True),

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from autoclave.emulator.a630.encoding.alu_sources import Narrow, Repetition, Wide
 from autoclave.emulator.a630.encoding.form import Form, form
 from autoclave.emulator.a630.encoding.layout import Fields
-from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Destinations, NarrowGpr, Sources, Wide
+from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Destinations, Sources
 from autoclave.emulator.a630.encoding.parts import Flag, Modifiers, Number, Part, Record, Scheduling, Width
 from autoclave.emulator.a630.instruction import Instruction
 
@@ -57,9 +58,9 @@ def _parts(
         Scheduling(("sy", "ss", "jp", "ul"), nops=True),
         Sources(
             (
-                Wide("src1", width.half, first, "r1", numbers[0]),
-                NarrowGpr("src2", width.half, second, "r2"),
-                Wide("src3", width.half, third, "r3", numbers[1], shares_nops=False),
+                Wide("src1", width.half, first, Repetition("r1"), numbers[0]),
+                Narrow("src2", width.half, second, Repetition("r2")),
+                Wide("src3", width.half, third, Repetition("r3", shares_nops=False), numbers[1]),
             )
         ),
     )

@@ -1,7 +1,8 @@
 """Category 4: transcendentals (ir3-cat4.xml)."""
 
+from autoclave.emulator.a630.encoding.alu_sources import Multi, Repetition
 from autoclave.emulator.a630.encoding.form import form
-from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Multi, Sources
+from autoclave.emulator.a630.encoding.operands import ConvertedDestination, Sources
 from autoclave.emulator.a630.encoding.parts import Flag, Number, Scheduling, Width
 
 _OPERATIONS = {
@@ -27,7 +28,7 @@ FORMS = tuple(
             Number("repeat", "repeat"),
             Scheduling(("sy", "ss", "jp", "ul")),
             Flag("sat", "saturate"),
-            Sources((Multi("src", _WIDTH.half, "r", shares_nops=False),)),
+            Sources((Multi("src", _WIDTH.half, Repetition("r", shares_nops=False)),)),
             ConvertedDestination(_WIDTH),
         ],
         "{sy}{ss}{jp}{sat}{rpt}{ul}{name} {d0}, {a0}",

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from autoclave.emulator.a630.encoding.form import HALF_TYPES, TYPES, Form, form
-from autoclave.emulator.a630.encoding.layout import Fields, Reserved
-from autoclave.emulator.a630.encoding.operands import Destinations, Gpr, Sources, register_number, register_source
-from autoclave.emulator.a630.encoding.parts import Choice, Power, Record, Scheduling, Width
-from autoclave.emulator.a630.instruction import Image, Instruction, Source
+from autoclave.emulator.a630.encoding.layout import Fields
+from autoclave.emulator.a630.encoding.operands import Destinations, Gpr, Half, Sources, full, half
+from autoclave.emulator.a630.encoding.parts import Choice, Number, Part, Power, Record, Scheduling, Width, image_of
+from autoclave.emulator.a630.instruction import Image, Instruction
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,38 @@ _SHUFFLES = {
 _UNTYPED_OPERATIONS = ("dsxpp.1", "dsypp.1")
 """Their type is encoded, and not printed."""
 
-_DESCRIPTORS = (
-    ("s2en", "uniform"),
-    ("s2en", "uniform", "base", "a1"),
-    ("s2en", "nonuniform", "base"),
-    ("s2en", "nonuniform", "base", "a1"),
-    ("s2en", "nonuniform"),
-    ("s2en", "uniform", "base"),
-    ("base",),
-    ("base", "a1"),
-)
-"""How the slots are found, by descriptor mode (#cat5-s2en-bindless-desc-mode): "s2en" in a register, "base" below a
-base of descriptors, "a1" with a1.x saying more."""
 
-_IN_REGISTER = range(6)
-_IN_INSTRUCTION, _SAMPLER_IN_INSTRUCTION = 6, 7
+@dataclass(frozen=True)
+class _Binding:
+    """One way in which texture and sampler are found: the bit s2en, the bits 31 to 21, and the flags that name it.
+
+    With a base, descriptors count from one of eight (#cat5-s2en-bindless-desc-mode).
+    """
+
+    indirect: str
+    slots: str
+    flags: tuple[str, ...]
+
+    @property
+    def based(self) -> bool:
+        """Whether descriptors count from a base."""
+        return "base" in self.flags
+
+
+_BINDINGS = (
+    _Binding("0", "texture:7 sampler:4", ()),
+    _Binding("1", "000 src3:8", ("s2en", "uniform")),
+    _Binding("1", "001 src3:8", ("s2en", "uniform", "base", "a1")),
+    _Binding("1", "010 src3:8", ("s2en", "nonuniform", "base")),
+    _Binding("1", "011 src3:8", ("s2en", "nonuniform", "base", "a1")),
+    _Binding("1", "100 src3:8", ("s2en", "nonuniform")),
+    _Binding("1", "101 src3:8", ("s2en", "uniform", "base")),
+    _Binding("1", "110 texture:4 sampler:4", ("base",)),
+    _Binding("1", "111 sampler:8", ("base", "a1")),
+)
+
+_FLAG_FIELDS = {"p": "bit53", "s": "bit50", "v": "bit50"}
+_FLAG_ORDER = ("o", "p", "s", "v", "s2en", "uniform", "nonuniform", "base", "1d", "a1")
 
 
 def _half_source(fields: Fields) -> bool:
@@ -85,160 +102,136 @@ def _half_destination(fields: Fields) -> bool:
     return fields["type"] in HALF_TYPES
 
 
-def _unless(allowed: bool, value: int, what: str) -> None:
-    if value and not allowed:
-        raise Reserved(f"{what} of an operation without one")
-
-
 @dataclass(frozen=True)
-class _Access:
-    """Sources, offset and `Image`.
+class _Image:
+    """`Image` of a texture instruction. flags: those it may have; those that have no field are implied by the form."""
 
-    Bit 53 is .p, but in isam says that the second source is an offset; bit 50 is .s, or .v in isam.
-    """
-
-    operation: _Operation
-    is_isam: bool
+    flags: tuple[str, ...]
+    texture: bool
+    sampler: bool
 
     def read(self, fields: Fields, record: Record) -> None:
-        operation = self.operation
-        _unless(operation.sources > 0, fields["src1"] or fields["full"], "source")
-        sources = [register_source(fields["src1"], _half_source(fields))][: operation.sources]
-        if operation.sources > 1 or fields["o"]:
-            sources.append(register_source(fields["src2"], _half_source(fields)))
-        self._read_offset(fields, record)
-        flags = [name for name, field in self._flags() if fields[field]]
-        texture, sampler, found = self._slots(fields, sources)
-        flags += found
-        if self.is_isam and not fields["not1d"]:
-            flags.append("1d")
-        mask, dimensions, array = fields["mask"], 2 + fields["three"], bool(fields["a"])
-        record["sources"] = tuple(sources)
-        record["type"] = TYPES[fields["type"]]
-        record["image"] = Image(texture, sampler, mask, dimensions, array, True, tuple(flags))
+        flags = tuple([name for flag in self.flags if (name := self._read_flag(flag, fields))])
+        texture = fields["texture"] if self.texture else None
+        sampler = fields["sampler"] if self.sampler else None
+        dimensions, array = 2 + fields["three"], bool(fields["a"])
+        record["image"] = Image(texture, sampler, fields["mask"], dimensions, array, flags=flags)
 
-    def _flags(self) -> tuple[tuple[str, str], ...]:
-        return (("o", "o"), ("v", "sv")) if self.is_isam else (("o", "o"), ("p", "p"), ("s", "sv"))
-
-    def _read_offset(self, fields: Fields, record: Record) -> None:
-        second_is_source = self.operation.sources > 1 or fields["o"]
-        if self.is_isam and fields["p"] and not second_is_source:
-            if not fields["src2"]:
-                raise Reserved("an offset of nothing")
-            record["offset"] = fields["src2"]
-            return
-        _unless(bool(second_is_source), fields["src2"], "second source")
-        _unless(not self.is_isam, fields["p"], "offset")
-
-    def _slots(self, fields: Fields, sources: list[Source]) -> tuple[int | None, int | None, list[str]]:
-        """Texture, sampler, and the flags that say how they are found; a register that names them joins `sources`."""
-        slots, operation = fields["slots"], self.operation
-        if not fields["s2en"]:
-            _unless(False, fields["base_low"] or fields["base_high"], "base")
-            _unless(operation.sampler, slots & 0xF, "sampler")
-            _unless(operation.texture, slots >> 4, "texture")
-            return (slots >> 4 if operation.texture else None), (slots & 0xF if operation.sampler else None), []
-        mode, slots = slots >> 8, slots & 0xFF
-        flags = [self._base(fields) if flag == "base" else flag for flag in _DESCRIPTORS[mode]]
-        _unless("base" in _DESCRIPTORS[mode], fields["base_low"] or fields["base_high"], "base")
-        if mode in _IN_REGISTER:
-            sources.append(register_source(slots, "base" not in _DESCRIPTORS[mode]))
-            return None, None, flags
-        if mode == _SAMPLER_IN_INSTRUCTION:
-            _unless(operation.sampler, slots, "sampler")
-            return None, (slots if operation.sampler else None), flags
-        _unless(operation.sampler, slots & 0xF, "sampler")
-        _unless(operation.texture, slots >> 4, "texture")
-        return (slots >> 4 if operation.texture else None), (slots & 0xF if operation.sampler else None), flags
-
-    def _base(self, fields: Fields) -> str:
-        return f"base{fields['base_high'] << 1 | fields['base_low']}"
+    def _read_flag(self, flag: str, fields: Fields) -> str:
+        if flag == "base":
+            return f"base{fields['base_high'] << 1 | fields['base_low']}"
+        if flag == "1d":
+            return "" if fields["not1d"] else flag
+        return flag if flag not in _FLAG_FIELDS or fields[_FLAG_FIELDS[flag]] else ""
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
-        image = instruction.image
-        if image is None:
-            raise Reserved("no image")
-        flags = image.flags
-        fields["type"] = TYPES.index(instruction.type or "")
+        image = image_of(instruction)
         fields["mask"], fields["three"], fields["a"] = image.mask, image.dimensions - 2, int(image.array)
-        for name, field in self._flags():
-            fields[field] = int(name in flags)
-        if self.is_isam:
-            fields["not1d"] = int("1d" not in flags)
-            fields["p"] = int(instruction.offset != 0)
-        registers = [register_number(source.operand) for source in instruction.sources]
-        self._write_slots(image, registers, fields)
-        fields["src1"] = registers.pop(0) if self.operation.sources else 0
-        fields["src2"] = registers.pop(0) if registers else instruction.offset
-        fields["full"] = int(bool(self.operation.sources) and not instruction.sources[0].operand.half)
+        if self.texture:
+            fields["texture"] = -1 if image.texture is None else image.texture
+        if self.sampler:
+            fields["sampler"] = -1 if image.sampler is None else image.sampler
+        for flag in self.flags:
+            self._write_flag(flag, image.flags, fields)
 
-    def _write_slots(self, image: Image, registers: list[int], fields: Fields) -> None:
-        bases = [flag for flag in image.flags if flag.startswith("base")]
-        ways = {"s2en", "uniform", "nonuniform", "a1"}.intersection(image.flags) | ({"base"} if bases else set())
-        direct = (image.texture or 0) << 4 | (image.sampler or 0)
-        fields["s2en"] = int(bool(ways))
-        fields["slots"] = direct
-        if not ways:
-            return
-        modes = [mode for mode, way in enumerate(_DESCRIPTORS) if set(way) == ways]
-        if not modes:
-            raise Reserved(f"flags {image.flags}")
-        (mode,) = modes
-        fields["base_high"], fields["base_low"] = divmod(int(bases[0].removeprefix("base")) if bases else 0, 2)
-        named = {_IN_INSTRUCTION: direct, _SAMPLER_IN_INSTRUCTION: image.sampler or 0}.get(mode)
-        fields["slots"] = mode << 8 | (registers.pop() if named is None else named)
+    def _write_flag(self, flag: str, flags: tuple[str, ...], fields: Fields) -> None:
+        if flag == "base":
+            bases = [int(name.removeprefix("base")) for name in flags if name.startswith("base")]
+            fields["base_high"], fields["base_low"] = divmod(sum(bases), 2)
+        elif flag == "1d":
+            fields["not1d"] = int("1d" not in flags)
+        elif flag in _FLAG_FIELDS:
+            fields[_FLAG_FIELDS[flag]] = int(flag in flags)
 
 
 @dataclass(frozen=True)
 class _Mask:
-    """The write mask of an exchange between lanes; nothing else of an `Image`."""
+    """The write mask of an exchange between lanes, and nothing else of an `Image`."""
 
     def read(self, fields: Fields, record: Record) -> None:
         record["image"] = Image(None, mask=fields["mask"])
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
-        if instruction.image is None:
-            raise Reserved("no image")
-        fields["mask"] = instruction.image.mask
+        fields["mask"] = image_of(instruction).mask
 
 
-_SCHEDULING = Scheduling(("sy", "jp"))
-_DESTINATION = Destinations(("dst",), _half_destination)
-
-
-def _texture(name: str, operation: _Operation) -> Form:
+def _texture(name: str, operation: _Operation, binding: _Binding, second: str) -> Form:
+    """`second`: what bits 52 and 53 make of the second source: "" what the operation has, "o", or isam's "offset"."""
+    slots = _slots(operation, binding)
+    sources = _sources(operation, binding, second)
     is_isam = name == "isam"
+    named = {*binding.flags, second, *(("v", "1d") if is_isam else ("p", "s"))}
+    flags = tuple(flag for flag in _FLAG_ORDER if flag in named)
     row = (
-        f"101 sy jp {operation.code} p o s2en sv a three base_low type:3 mask:4 dst:8 slots:11 base_high:2 "
-        f"{'not1d' if is_isam else '0'} - src2:8 src1:8 full"
+        f"101 sy jp {operation.code} {_BIT53[second] if is_isam else 'bit53'} {int(second == 'o')} "
+        f"{binding.indirect} bit50 a three {'base_low' if binding.based else '-'} type:3 mask:4 dst:8 {slots} "
+        f"{'base_high:2' if binding.based else '--'} {'not1d' if is_isam else '0'} - "
+        f"{_field('src2', 'src2' in sources) if second != 'offset' else 'offset:8'} "
+        f"{_field('src1', 'src1' in sources)} {'full' if {'src1', 'src2'} & sources.keys() else '-'}"
     )
+    parts: list[Part] = [
+        *([_WIDTH] if {"src1", "src2"} & sources.keys() else []),
+        _SCHEDULING,
+        _TYPE,
+        _DESTINATION,
+        Sources(tuple(Gpr(field, half) for field, half in sources.items())),
+        *([Number("offset", "offset", nonzero=True)] if second == "offset" else []),
+        _Image(flags, "texture" in slots, "sampler" in slots),
+    ]
     kind = "" if name in _UNTYPED_OPERATIONS else "{image_type}"
-    text = f"{{sy}}{{jp}}{{name}}{{image_flags}} {kind}({{mask}}){{d0}}{{image_operands}}"
-    return form(name, row, [_SCHEDULING, _DESTINATION, _Access(operation, is_isam)], text)
+    return form(name, row, parts, f"{{sy}}{{jp}}{{name}}{{image_flags}} {kind}({{mask}}){{d0}}{{image_operands}}")
 
 
-_WIDTH = Width()
-_EXCHANGE = (
-    _WIDTH,
-    _SCHEDULING,
-    Choice("type", "type", TYPES),
-    _DESTINATION,
-    _Mask(),
-)
+_BIT53 = {"": "0", "offset": "1", "o": "-"}
+"""Of isam: whether the second source is an offset."""
+
+
+def _field(name: str, present: bool) -> str:
+    return f"{name}:8" if present else "-" * 8
+
+
+def _slots(operation: _Operation, binding: _Binding) -> str:
+    """The binding's bits, less the texture or sampler that the operation has not."""
+    unused = [] if operation.texture else ["texture"]
+    unused += [] if operation.sampler else ["sampler"]
+    parts = [part.split(":") for part in binding.slots.split()]
+    return " ".join("-" * int(part[1]) if part[0] in unused else ":".join(part) for part in parts)
+
+
+def _sources(operation: _Operation, binding: _Binding, second: str) -> dict[str, Half]:
+    """The fields of the sources, and how wide they are; a register that names slots comes last."""
+    fields: dict[str, Half] = {}
+    if operation.sources:
+        fields["src1"] = _half_source
+    if operation.sources > 1 or second == "o":
+        fields["src2"] = _half_source
+    if "src3" in binding.slots:
+        fields["src3"] = full if binding.based else half
+    return fields
 
 
 def _shuffle(name: str, variant: str, sources: int) -> Form:
     row = (
         f"101 sy jp 111111 - - 0 - - - type:3 mask:4 dst:8 {'-' * 11} {variant} 0 - "
-        f"{'src2:8' if sources == 2 else '-' * 8} src1:8 full"
+        f"{_field('src2', sources == 2)} src1:8 full"
     )
     slots = (Gpr("src1", _half_source), Gpr("src2", _half_source))[:sources]
-    text = "{sy}{jp}{name} {image_type}({mask}){d0}, {sources}"
-    return form(name, row, [*_EXCHANGE, Sources(slots)], text)
+    return form(name, row, [*_EXCHANGE, Sources(slots)], "{sy}{jp}{name} {image_type}({mask}){d0}, {sources}")
 
+
+_WIDTH = Width()
+_SCHEDULING = Scheduling(("sy", "jp"))
+_TYPE = Choice("type", "type", TYPES)
+_DESTINATION = Destinations(("dst",), _half_destination)
+_EXCHANGE: tuple[Part, ...] = (_WIDTH, _SCHEDULING, _TYPE, _DESTINATION, _Mask())
 
 FORMS = (
-    *(_texture(name, operation) for name, operation in _OPERATIONS.items()),
+    *(
+        _texture(name, operation, binding, second)
+        for name, operation in _OPERATIONS.items()
+        for binding in _BINDINGS
+        for second in (("", "o", "offset") if name == "isam" else ("", "o"))
+    ),
     *(_shuffle(name, *encoding) for name, encoding in _SHUFFLES.items()),
     form(
         "brcst.active",

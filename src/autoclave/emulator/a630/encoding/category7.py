@@ -1,7 +1,7 @@
 """Category 7: barriers and caches (ir3-cat7.xml)."""
 
 from autoclave.emulator.a630.encoding.form import Form, form
-from autoclave.emulator.a630.encoding.parts import Modifiers, Scheduling, flag_modifier
+from autoclave.emulator.a630.encoding.parts import Modifiers, Part, Scheduling, flag_modifier
 
 _BARRIERS = {"bar": "0000", "fence": "0001"}
 _CACHES = {"dccln": "0100", "dcinv": "0101", "dcflu": "0110"}
@@ -11,7 +11,7 @@ _TEXT = "{sy}{ss}{jp}{name}{modifiers}"
 
 def _operation(name: str, operation: str, middle: str, modifiers: Modifiers | None) -> Form:
     """`middle` are bits 54 to 45."""
-    parts = [Scheduling(("sy", "ss", "jp")), *([modifiers] if modifiers else [])]
+    parts: list[Part] = [Scheduling(("sy", "ss", "jp")), *([modifiers] if modifiers else [])]
     return form(name, f"111 sy jp {operation} {middle} ss {'-' * 44}", parts, _TEXT)
 
 

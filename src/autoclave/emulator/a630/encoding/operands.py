@@ -1,16 +1,15 @@
-"""Operands in their bits: registers, constants and immediates, as each category has room for them.
+"""Operands in their bits: registers and plain numbers. `alu_sources` has those of categories 1 to 4.
 
-A slot is one operand's place. It reads the operand from the fields and writes it back; `half` says from the fields
-whether the operand is a half register.
+A slot is the place of one source. It reads the source from the fields and writes it back; `half` says from the fields
+whether it is a half register.
 """
 
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from autoclave.emulator.a630.encoding.layout import Fields, Reserved, signed, unsigned
+from autoclave.emulator.a630.encoding.layout import Fields, Reserved
 from autoclave.emulator.a630.encoding.parts import Record, Width
 from autoclave.emulator.a630.instruction import (
     PREDICATE_REGISTER,
@@ -24,27 +23,8 @@ from autoclave.emulator.a630.instruction import (
 
 Half = Callable[[Fields], bool]
 
-FLOAT_TABLE = (
-    0.0,
-    0.5,
-    1.0,
-    2.0,
-    2.718281828459045,
-    3.141592653589793,
-    0.3183098861837907,
-    0.6931471805599453,
-    1.4426950408889634,
-    0.3010299956639812,
-    3.321928094887362,
-    4.0,
-)
-"""FLUT: 0, 1/2, 1, 2, e, pi, 1/pi, 1/log2(e), log2(e), 1/log2(10), log2(10), 4 (ir3-common.xml, #flut)."""
-
-FLOAT_TABLE_BITS = tuple(
-    (struct.unpack("<I", struct.pack("<f", value))[0], struct.unpack("<H", struct.pack("<e", value))[0])
-    for value in FLOAT_TABLE
-)
-"""Patterns of `FLOAT_TABLE` as f32 and as f16, rounded to the nearest (as Mesa's ir3_flut matches them)."""
+CACHED_OPERANDS = 1 << 14
+"""Operands that are kept, by kind; a model's kernels have some thousands of different ones."""
 
 
 def full(fields: Fields) -> bool:
@@ -52,18 +32,19 @@ def full(fields: Fields) -> bool:
     return False
 
 
-_CACHED = 1 << 14
-"""Operands that are kept; a model's kernels have some thousands of different ones."""
+def half(fields: Fields) -> bool:
+    """The operand is always a half register."""
+    return True
 
 
-@lru_cache(_CACHED)
+@lru_cache(CACHED_OPERANDS)
 def register(number: int, half: bool = False, relative: bool = False) -> Register:
     """The register with this number."""
     return Register(number, half, relative)
 
 
-@lru_cache(_CACHED)
-def register_source(number: int, half: bool, negated: bool = False, repeated: bool = False) -> Source:
+@lru_cache(CACHED_OPERANDS)
+def register_source(number: int, half: bool = False, negated: bool = False, repeated: bool = False) -> Source:
     """A source that is the register with this number."""
     return Source(Register(number, half), negated, repeated=repeated)
 
@@ -87,22 +68,30 @@ class Slot(Protocol):
 
 @dataclass(frozen=True)
 class Gpr:
-    """A register in 8 bits, with bits for (neg) and (r) if they are named."""
+    """A register in 8 bits."""
 
     field: str
     half: Half = full
-    negated: str | None = None
-    repeated: str | None = None
 
     def read(self, fields: Fields) -> Source:
-        negated = bool(self.negated and fields[self.negated])
-        return register_source(fields[self.field], self.half(fields), negated, _repeats(self.repeated, fields))
+        return register_source(fields[self.field], self.half(fields))
 
     def write(self, source: Source, fields: Fields) -> None:
         fields[self.field] = register_number(source.operand)
-        if self.negated:
-            fields[self.negated] = int(source.negated)
-        _set_repeats(self.repeated, source, fields)
+
+
+@dataclass(frozen=True)
+class Implied:
+    """A register that the form reads without naming it."""
+
+    number: int
+
+    def read(self, fields: Fields) -> Source:
+        return register_source(self.number)
+
+    def write(self, source: Source, fields: Fields) -> None:
+        if register_number(source.operand) != self.number:
+            raise Reserved(f"{source} in place of register {self.number}")
 
 
 @dataclass(frozen=True)
@@ -115,43 +104,25 @@ class Literal:
         return Source(Immediate(fields[self.field]))
 
     def write(self, source: Source, fields: Fields) -> None:
-        fields[self.field] = _literal(source.operand)
+        operand = source.operand
+        if not isinstance(operand, Immediate) or operand.table is not None:
+            raise Reserved(f"{operand} in a place for a number")
+        fields[self.field] = operand.bits
 
 
-@dataclass(frozen=True)
-class Implied:
-    """A register that the form reads without naming it."""
-
-    number: int
-
-    def read(self, fields: Fields) -> Source:
-        return register_source(self.number, False)
-
-    def write(self, source: Source, fields: Fields) -> None:
-        if register_number(source.operand) != self.number:
-            raise Reserved(f"{source} in place of register {self.number}")
-
-
-@dataclass(frozen=True)
 class GprOrLiteral:
     """A register, or a number without a sign if the bit `literal` is set (ir3-cat6.xml, #cat6-src)."""
 
-    field: str
-    literal: str
+    def __init__(self, field: str, literal: str) -> None:
+        self._literal = literal
+        self._slots = (Gpr(field), Literal(field))
 
     def read(self, fields: Fields) -> Source:
-        value = fields[self.field]
-        return Source(Immediate(value)) if fields[self.literal] else register_source(value, False)
+        return self._slots[fields[self._literal]].read(fields)
 
     def write(self, source: Source, fields: Fields) -> None:
-        fields[self.literal] = int(isinstance(source.operand, Immediate))
-        fields[self.field] = _literal(source.operand) if fields[self.literal] else register_number(source.operand)
-
-
-def _literal(operand: Operand) -> int:
-    if not isinstance(operand, Immediate) or operand.table is not None:
-        raise Reserved(f"{operand} in a place for a number")
-    return operand.bits
+        fields[self._literal] = int(isinstance(source.operand, Immediate))
+        self._slots[fields[self._literal]].write(source, fields)
 
 
 @dataclass(frozen=True)
@@ -179,192 +150,11 @@ class Predicate:
     inverted: str
 
     def read(self, fields: Fields) -> Source:
-        return register_source(PREDICATE_REGISTER + fields[self.component], False, bool(fields[self.inverted]))
+        return register_source(PREDICATE_REGISTER + fields[self.component], negated=bool(fields[self.inverted]))
 
     def write(self, source: Source, fields: Fields) -> None:
         fields[self.component] = register_number(source.operand) - PREDICATE_REGISTER
         fields[self.inverted] = int(source.negated)
-
-
-@dataclass(frozen=True)
-class Multi:
-    """A source of 16 bits, of any kind, with (neg) and (abs) (ir3-common.xml, #multisrc).
-
-    Where only the low `bits` are encoded, the others are `kind`: category 1 says it elsewhere. shares_nops: the bit of
-    (r) belongs to (nopN) where nothing repeats.
-    """
-
-    field: str
-    half: Half
-    repeated: str
-    shares_nops: bool = True
-    bits: int = 16
-    kind: int = 0
-
-    def read(self, fields: Fields) -> Source:
-        return _read_multi(self.kind | fields[self.field], self.half(fields), _repeats_shared(self, fields))
-
-    def write(self, source: Source, fields: Fields) -> None:
-        value = _write_multi(source) ^ self.kind
-        if value >> self.bits:
-            raise Reserved(f"{source} in {self.bits} bits")
-        fields[self.field] = value
-        _set_repeats_shared(self, source, fields)
-
-
-CONSTANT_KIND = 0b010 << 11
-"""`Multi.kind` of constants; that of registers is 0."""
-
-
-@lru_cache(_CACHED)
-def _read_multi(value: int, half: bool, repeated: bool) -> Source:
-    last = False
-    operand: Operand
-    kind = value >> 11 & 0b111
-    if kind == 0b000 and not value & 0x300:
-        operand, last = Register(value & 0xFF, half), bool(value & 0x400)
-    elif kind == 0b001:
-        operand = _relative(value & 0x7FF, half)
-    elif kind == 0b010:
-        operand = Constant(value & 0x7FF, half)
-    elif kind == 0b100:
-        operand = Immediate(signed(value & 0x7FF, 11) & (0xFFFF if half else 0xFFFFFFFF), half)
-    elif kind == 0b101:
-        operand = _float(value & 0x3FF, bool(value & 0x400), half)
-    else:
-        raise Reserved(f"source {value:#06x}")
-    return Source(operand, bool(value >> 14 & 1), bool(value >> 15), repeated, last)
-
-
-def _write_multi(source: Source) -> int:
-    operand = source.operand
-    value = source.negated << 14 | source.absolute << 15 | source.last << 10
-    if isinstance(operand, Immediate) and operand.table is not None:
-        return value | 0b101 << 11 | operand.half << 10 | operand.table
-    if isinstance(operand, Immediate):
-        width = 16 if operand.half else 32
-        return value | 0b100 << 11 | unsigned(signed(operand.bits, width), 11)
-    if operand.relative:
-        return value | 0b001 << 11 | _relative_bits(operand)
-    if isinstance(operand, Constant):
-        return value | 0b010 << 11 | _constant_number(operand)
-    return value | register_number(operand)
-
-
-def _float(index: int, table_of_halves: bool, half: bool) -> Immediate:
-    """An entry of `FLOAT_TABLE`. The entry's width is encoded beside that of the sources: they have to agree."""
-    if index >= len(FLOAT_TABLE) or table_of_halves != half:
-        raise Reserved(f"float literal {index} of {'half' if table_of_halves else 'full'} width")
-    return Immediate(FLOAT_TABLE_BITS[index][half], half, index)
-
-
-def _relative(value: int, half: bool) -> Operand:
-    """r<a0.x + N> or c<a0.x + N>: ten bits of N, and one that is set for constants."""
-    kind = Constant if value & 0x400 else Register
-    return kind(signed(value & 0x3FF, 10), half, True)
-
-
-def _relative_bits(operand: Register | Constant) -> int:
-    return isinstance(operand, Constant) << 10 | unsigned(operand.number, 10)
-
-
-def _constant_number(operand: Constant) -> int:
-    if not 0 <= operand.number < 1 << 11:
-        raise Reserved(f"{operand} in a place for a constant")
-    return operand.number
-
-
-@dataclass(frozen=True)
-class Wide:
-    """Sources 1 and 3 of category 3, 13 bits: registers, and constants or numbers of 12 bits by opcode (#cat3-src)."""
-
-    field: str
-    half: Half
-    negated: str | None
-    repeated: str
-    numbers: bool = False
-    shares_nops: bool = True
-
-    def read(self, fields: Fields) -> Source:
-        negated = bool(self.negated and fields[self.negated])
-        half, repeated = self.half(fields), _repeats_shared(self, fields)
-        return _read_wide(fields[self.field], half, self.numbers, negated, repeated)
-
-    def write(self, source: Source, fields: Fields) -> None:
-        fields[self.field] = _write_wide(source, self.numbers)
-        if self.negated:
-            fields[self.negated] = int(source.negated)
-        _set_repeats_shared(self, source, fields)
-
-
-@lru_cache(_CACHED)
-def _read_wide(value: int, half: bool, numbers: bool, negated: bool, repeated: bool) -> Source:
-    last = False
-    operand: Operand
-    if value >> 12 and numbers:
-        operand = Immediate(value & 0xFFF, half)
-    elif value >> 11 == 0b10:
-        operand = Constant(value & 0x7FF, half)
-    elif value >> 11 == 0b01:
-        operand = _relative(value & 0x7FF, half)
-    elif value >> 11 == 0b00 and not value & 0x300:
-        operand, last = Register(value & 0xFF, half), bool(value & 0x400)
-    else:
-        raise Reserved(f"source {value:#06x}")
-    return Source(operand, negated, False, repeated, last)
-
-
-def _write_wide(source: Source, numbers: bool) -> int:
-    operand = source.operand
-    if isinstance(operand, Immediate):
-        if not numbers or operand.bits >= 1 << 12:
-            raise Reserved(f"{operand} in a place for no such number")
-        return 1 << 12 | operand.bits
-    if operand.relative:
-        return 0b01 << 11 | _relative_bits(operand)
-    if isinstance(operand, Constant):
-        return 1 << 12 | _constant_number(operand)
-    return source.last << 10 | register_number(operand)
-
-
-def _repeats(field: str | None, fields: Fields) -> bool:
-    return bool(field and fields[field])
-
-
-def _set_repeats(field: str | None, source: Source, fields: Fields) -> None:
-    if field:
-        fields[field] = int(source.repeated)
-
-
-def _repeats_shared(slot: "Multi | Wide | NarrowGpr", fields: Fields) -> bool:
-    """Whether a source has (r): where its bit may be a part of (nopN), only if the instruction repeats."""
-    return bool(fields[slot.repeated]) and (not slot.shares_nops or fields["repeat"] != 0)
-
-
-def _set_repeats_shared(slot: "Multi | Wide | NarrowGpr", source: Source, fields: Fields) -> None:
-    if not slot.shares_nops or fields["repeat"]:
-        fields[slot.repeated] = int(source.repeated)
-
-
-@dataclass(frozen=True)
-class NarrowGpr:
-    """Source 2 of category 3: a register in 8 bits."""
-
-    field: str
-    half: Half
-    negated: str | None
-    repeated: str
-    shares_nops: bool = True
-
-    def read(self, fields: Fields) -> Source:
-        negated = bool(self.negated and fields[self.negated])
-        return register_source(fields[self.field], self.half(fields), negated, _repeats_shared(self, fields))
-
-    def write(self, source: Source, fields: Fields) -> None:
-        fields[self.field] = register_number(source.operand)
-        if self.negated:
-            fields[self.negated] = int(source.negated)
-        _set_repeats_shared(self, source, fields)
 
 
 @dataclass(frozen=True)
@@ -377,8 +167,6 @@ class Sources:
         record["sources"] = tuple([slot.read(fields) for slot in self.slots])
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
-        if len(instruction.sources) != len(self.slots):
-            raise Reserved(f"{len(instruction.sources)} sources, expected {len(self.slots)}")
         for slot, source in zip(self.slots, instruction.sources, strict=True):
             slot.write(source, fields)
 
@@ -391,8 +179,8 @@ class Destinations:
     half: Half = full
 
     def read(self, fields: Fields, record: Record) -> None:
-        half = self.half(fields)
-        record["destinations"] = tuple([register(fields[field], half) for field in self.fields])
+        is_half = self.half(fields)
+        record["destinations"] = tuple([register(fields[field], is_half) for field in self.fields])
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
         for field, destination in zip(self.fields, instruction.destinations, strict=True):

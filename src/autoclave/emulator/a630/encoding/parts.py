@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from autoclave.emulator.a630.encoding.layout import Fields, Reserved, signed, unsigned
-from autoclave.emulator.a630.instruction import Immediate, Instruction, Synchronisation
+from autoclave.emulator.a630.instruction import Image, Immediate, Instruction, Synchronisation
 
 Record = dict[str, Any]
 """Attributes of an `Instruction`, by name."""
@@ -75,9 +75,12 @@ class Number:
     field: str
     attribute: str
     bits: int = 0
+    nonzero: bool = False
 
     def read(self, fields: Fields, record: Record) -> None:
         value = fields[self.field]
+        if self.nonzero and not value:
+            raise Reserved(f"{self.attribute} 0, where another form is without one")
         record[self.attribute] = signed(value, self.bits) if self.bits else value
 
     def write(self, instruction: Instruction, fields: Fields) -> None:
@@ -203,6 +206,13 @@ class Idle:
 def flag_modifier(field: str) -> tuple[str, Mapping[int, str]]:
     """A bit that is named like the modifier it stands for."""
     return field, {0: "", 1: field}
+
+
+def image_of(instruction: Instruction) -> Image:
+    """The instruction's image; `Reserved` if it has none."""
+    if instruction.image is None:
+        raise Reserved("no image")
+    return instruction.image
 
 
 class Width:
