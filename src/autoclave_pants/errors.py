@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pants.engine.target import SourcesField, Target
+from pants.engine.addresses import Address
+from pants.engine.target import SourcesField
 
 
 class BuildError(Exception):
@@ -19,12 +20,12 @@ class BuildError(Exception):
         self.log = log
 
 
-def missing_file(target: Target, field: type[SourcesField]) -> BuildError:
+def missing_file(address: Address, field: SourcesField) -> BuildError:
     """The error for a field that names a file which is not in the checkout."""
     return BuildError(
-        str(target.address),
+        str(address),
         "fetch",
-        f"the field `{field.alias}` names {target[field].value!r}, which is not in {target.address.spec_path or 'the root'}: "
+        f"the field `{field.alias}` names {field.value!r}, which is not in {address.spec_path or 'the root'}: "
         "correct the name, or bring the file (one that .gitignore matches does not count)",
     )
 

@@ -9,6 +9,7 @@ from pants.engine.unions import UnionRule
 from autoclave_pants import target_types as vocabulary
 from autoclave_pants.rules import (
     actions,
+    emulation,
     fetching,
     interpreters,
     library,
@@ -28,6 +29,7 @@ STAGES = (
     fetching,
     toolchains,
     actions,
+    emulation,
     sources,
     models,
     package,

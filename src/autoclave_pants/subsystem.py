@@ -64,6 +64,15 @@ class AutoclaveSubsystem(Subsystem):
             """
         ),
     )
+    emulator = StrOption(
+        default="toolchains:emulator",
+        help=softwrap(
+            """
+            The address of the toolchain that the emulators run with: it translates GPU kernels to code for this kind of machine,
+            records check files on it, and tests parity. It is not the models' own toolchain either.
+            """
+        ),
+    )
     library = StrOption(
         default="src",
         help="The directory that holds the `autoclave` package, which actions run.",

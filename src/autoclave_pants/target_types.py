@@ -11,6 +11,7 @@ from pants.engine.addresses import Address
 from pants.engine.internals.parametrize import Parametrize
 from pants.engine.target import (
     COMMON_TARGET_FIELDS,
+    BoolField,
     Dependencies,
     DictStringToStringField,
     Field,
@@ -594,7 +595,7 @@ class OnnxModelTarget(Target):
 
 
 class NoSourcesField(MultipleSourcesField):
-    """Pants asks every test target for sources; the parity tests have none of their own."""
+    """Pants asks every test target for sources; this one has none of its own."""
 
     alias = "_sources"
     default = ()
@@ -659,6 +660,50 @@ class UnusedInputsField(DictStringToStringField):
     )
 
 
+class DeviceRecordingField(OptionalSingleSourceField):
+    alias = "device_recording"
+    uses_source_roots = False
+    expected_file_extensions = (".npz", ".zst")
+    help = help_text(
+        """
+        Outputs that a real device gave for the check inputs (seed 42), a file of this repository: they must come out bit for bit.
+        Either an `.npz` with one array for each output, by name, and `artifact_sha256` (32 values of uint8: the sha256 of the
+        artifact that ran on the device), or a check file (`.zst`) whose recorder is of the kind `device`. A recording of another
+        artifact fails the test: other kernels may compute other bits. Give `device_recording_sha256` with it.
+
+            parity_test(
+                name="pop223-on-device",
+                model=":pop223@hardware=qcom",
+                device_recording="recordings/pop223-comma3x.npz",
+                device_recording_sha256="...",
+            )
+        """
+    )
+
+
+class DeviceRecordingSha256Field(HexadecimalField):
+    alias = "device_recording_sha256"
+    length = 64
+    command = "sha256sum FILE"
+    help = help_text(
+        """
+        The sha256 of the file that `device_recording` names, as `sha256sum FILE` prints it: evidence is pinned like a source.
+        """
+    )
+
+
+class RequireHardwareEvidenceField(BoolField):
+    alias = "require_hardware_evidence"
+    default = False
+    help = help_text(
+        """
+        True: refuse a result that rests on rules of the emulator's arithmetic which no recording of a device has confirmed. The
+        test then fails as `UNVERIFIED`, with the rules and how many executed instructions follow each: nothing is known to be wrong,
+        and the evidence is not there. By default the shares are reported only. For hardware that an emulator runs (qcom).
+        """
+    )
+
+
 class ParityTestTimeoutField(TestTimeoutField):
     pass
 
@@ -668,13 +713,15 @@ class ParityTestTarget(Target):
     core_fields = (
         *COMMON_TARGET_FIELDS,
         Dependencies,
-        NoSourcesField,
+        DeviceRecordingField,
+        DeviceRecordingSha256Field,
         TestedModelField,
         ToleranceField,
         ChangeFractionField,
         ToleranceReasonField,
         PinnedOutputsField,
         UnusedInputsField,
+        RequireHardwareEvidenceField,
         ParityTestTimeoutField,
     )
     help = help_text(
@@ -683,8 +730,9 @@ class ParityTestTarget(Target):
 
             parity_test(name="pop223-parity", model=":pop223@hardware=cpu")
 
-        or, for every hardware, `parity_tests(name="pop223-parity", model=":pop223")`. A rung of the ladder that cannot run is a
-        warning that names the reason, never a silent pass.
+        or, for every hardware, `parity_tests(name="pop223-parity", model=":pop223")`. Artifacts for cpu run natively. Those for qcom run
+        on the emulator, on another lane width than they were recorded with, and an interpreter checks samples of every kernel. A rung
+        of the ladder that cannot run is a warning that names the reason, never a silent pass; see docs/parity.md.
         """
     )
 

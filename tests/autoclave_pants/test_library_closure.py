@@ -67,8 +67,12 @@ def real_closure(module):
     "module, forbidden",
     [
         ("autoclave.compiler", {"parity", "native", "cli", "emulator"}),
-        ("autoclave.parity", {"compiler", "cli"}),
-        ("autoclave.parity.record", {"compiler", "cli", "source"}),
+        ("autoclave.parity", {"compiler", "cli", "emulator"}),
+        ("autoclave.parity.record", {"compiler", "cli", "source", "emulator"}),
+        ("autoclave.parity.a630", {"compiler", "cli"}),
+        ("autoclave.parity.a630.record", {"compiler", "cli", "source"}),
+        ("autoclave.emulator.extract", {"compiler", "cli", "source", "parity"}),
+        ("autoclave.emulator.translate", {"compiler", "cli", "source", "parity"}),
         ("autoclave.source.check", {"compiler", "parity", "cli", "artifact"}),
     ],
 )

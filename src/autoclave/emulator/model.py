@@ -203,8 +203,8 @@ class EmulatedModel:
     def _step(self, stage: Stage, index: int, call: Call) -> Step:
         if isinstance(call, Copy):
             destination, source = self._memory(call.destination, True), self._memory(call.source, False)
-            tensors = (self._named(call.destination, True), self._named(call.source, False))
-            return Step(stage, index, None, None, None, tensors, PreparedCopy(destination, source))
+            moved = (self._named(call.destination, True), self._named(call.source, False))
+            return Step(stage, index, None, None, None, moved, PreparedCopy(destination, source))
         kernel = self._artifact.header.kernels[call.kernel]
         launch = self._bind(kernel, call)
         prepared = self._programs[launch_shape(launch).key(self._placement.target)].prepare(launch)

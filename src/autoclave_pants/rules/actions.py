@@ -22,6 +22,9 @@ from autoclave_pants.subsystem import AutoclaveSubsystem, SandboxMode
 
 REQUEST = "request.json"
 OUTPUT = "out"
+TOLD_PROCESSORS = "AUTOCLAVE_PROCESSORS={pants_concurrency}"
+"""Pants puts in the number of processors when it runs the process, and after it has taken its key."""
+
 SANDBOX_UNAVAILABLE = 120
 """Exit code of launch.sh when the sandbox cannot be set up."""
 
@@ -43,6 +46,7 @@ class ActionRequest:
     """Run `python -m module request.json` (or with other `arguments`). `inputs` lie beside the request; what it writes to `out/` is the result.
 
     `target` and `stage` name the action in progress lines and errors; they are not part of its key. `timeout` is in seconds.
+    `processors`: how many the module could keep busy; it is told how many it may (`AUTOCLAVE_PROCESSORS`). 0: it needs one.
     """
 
     module: str
@@ -55,6 +59,7 @@ class ActionRequest:
     cache_scope: ProcessCacheScope = ProcessCacheScope.SUCCESSFUL
     timeout: Optional[int] = None
     arguments: tuple[str, ...] = (REQUEST,)
+    processors: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,7 @@ async def run_action(
             "launch.sh",
             *launcher_arguments(request.toolchain, autoclave.sandbox),
             *request.variation.arguments(),
+            *(("--setenv", TOLD_PROCESSORS) if request.processors else ()),
             "--",
             request.module,
             *request.arguments,
@@ -151,6 +157,7 @@ async def run_action(
         append_only_caches={CACHE_NAME: CACHE_DIRECTORY} if host else {},
         output_directories=(OUTPUT,),
         cache_scope=request.cache_scope,
+        concurrency_available=request.processors,
         timeout_seconds=request.timeout,
     )
     result = await run_process(process)

@@ -13,9 +13,10 @@ from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import Target
 from pants.util.frozendict import FrozenDict
 
-from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, digest_of_files, files_of
+from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, digest_of_files, files_of, merge
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.actions import ActionRequest, References, Variation, request_json, succeed
+from autoclave_pants.rules.emulation import RECORD_LANES, Emulator, KernelsRequest, Translation, TranslationRequest
 from autoclave_pants.rules.sources import (
     MODEL,
     CheckedSource,
@@ -42,6 +43,10 @@ CHECK_SEED = 42
 DEFAULT_RENDERERS = {"cpu": "llvm", "qcom": "ir3", "chestnut": "llvm"}
 RENDERERS = {"cpu": ("llvm",), "qcom": ("ir3",), "chestnut": ("llvm",)}
 COMPUTES_IN_FP32 = ("cpu",)
+RECORDERS = {"qcom": "autoclave.parity.a630.record"}
+NATIVE_RECORDER = "autoclave.parity.record"
+"""The module that records, by hardware; the native one also writes check files without outputs, where nothing can run."""
+
 PROVENANCE_BUILD_TYPE = "urn:autoclave:onnx-model:1"
 PROVENANCE_BUILDER = "urn:autoclave:pants-backend:1"
 
@@ -180,15 +185,29 @@ async def compile_model(request: CompileRequest) -> CompiledModel:
     return CompiledModel(digest, file, source, toolchain, FrozenDict.deep_freeze(report))
 
 
+def kernels_request(model: ModelRequest, compiled: CompiledModel) -> KernelsRequest:
+    return KernelsRequest(compiled.digest, ARTIFACT, str(model.address))
+
+
 @rule
 async def record_check(request: CheckRequest, references: References) -> CheckFile:
     compiled = await Get(CompiledModel, CompileRequest(request.model))
+    recorder = RECORDERS.get(request.model.hardware)
+    fields: dict[str, Any] = {"artifact": f"inputs/{ARTIFACT}", "output": f"out/{CHECK}", "seed": CHECK_SEED}
+    inputs, toolchain = compiled.digest, references.toolchain
+    if recorder is not None:
+        kernels = kernels_request(request.model, compiled)
+        emulator, translation = await MultiGet(
+            Get(Emulator), Get(Translation, TranslationRequest(kernels, RECORD_LANES))
+        )
+        fields.update(translation.request_fields("inputs"))
+        inputs, toolchain = await merge((inputs, translation.digest)), emulator.toolchain
     result = await succeed(
         ActionRequest(
-            module="autoclave.parity.record",
-            request=request_json({"artifact": f"inputs/{ARTIFACT}", "output": f"out/{CHECK}", "seed": CHECK_SEED}),
-            inputs=await add_prefix(compiled.digest, "inputs"),
-            toolchain=references.toolchain,
+            module=recorder or NATIVE_RECORDER,
+            request=request_json(fields),
+            inputs=await add_prefix(inputs, "inputs"),
+            toolchain=toolchain,
             target=str(request.model.address),
             stage="Record",
         )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+import posixpath
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from pants.core.goals.test import TestFieldSet, TestRequest, TestResult, TestSubsystem
 from pants.engine.addresses import Address
-from pants.engine.fs import EMPTY_FILE_DIGEST, Digest
+from pants.engine.fs import EMPTY_DIGEST, EMPTY_FILE_DIGEST, Digest
 from pants.engine.internals.session import RunId
 from pants.engine.process import ProcessCacheScope, ProcessExecutionEnvironment, ProcessResultMetadata
 from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import Target
 from pants.util.logging import LogLevel
 
-from autoclave_pants.engine import add_prefix, merge, targets_at
-from autoclave_pants.errors import BuildError
+from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, files_of, hydrate, merge, targets_at
+from autoclave_pants.errors import BuildError, missing_file
 from autoclave_pants.rules.actions import ActionRequest, ActionResult, References, Variation, request_json
+from autoclave_pants.rules.emulation import REPLAY_LANES, Emulator, Translation, TranslationRequest
 from autoclave_pants.rules.models import (
     ARTIFACT,
     CHECK,
@@ -26,16 +28,20 @@ from autoclave_pants.rules.models import (
     CompiledModel,
     CompileRequest,
     ModelRequest,
+    kernels_request,
 )
 from autoclave_pants.rules.sources import MODEL, UpcastRequest, UpcastSource
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 from autoclave_pants.subsystem import ParityTestSubsystem, PythonKind, ReproducibilitySubsystem
 from autoclave_pants.target_types import (
     ChangeFractionField,
+    DeviceRecordingField,
+    DeviceRecordingSha256Field,
     HardwareField,
     NoSourcesField,
     ParityTestTimeoutField,
     PinnedOutputsField,
+    RequireHardwareEvidenceField,
     TestedModelField,
     ToleranceField,
     ToleranceReasonField,
@@ -43,6 +49,10 @@ from autoclave_pants.target_types import (
 )
 
 logger = logging.getLogger(__name__)
+
+CHECKERS = {"qcom": "autoclave.parity.a630"}
+NATIVE_CHECKER = "autoclave.parity"
+"""The module that checks, by hardware; the native one also warns of hardware that nothing can run."""
 
 FAILED = 1
 WARNING_MARK = "WARNING"
@@ -53,13 +63,15 @@ OTHER_WORLD = Variation(hash_seed=223, root="/elsewhere/than/usual", uid=54321)
 class ParityFieldSet(TestFieldSet):
     required_fields = (TestedModelField, ToleranceField)
 
-    sources: NoSourcesField
+    sources: DeviceRecordingField
+    device_recording_sha256: DeviceRecordingSha256Field
     model: TestedModelField
     tolerance: ToleranceField
     change_fraction: ChangeFractionField
     tolerance_reason: ToleranceReasonField
     pinned_outputs: PinnedOutputsField
     unused_inputs: UnusedInputsField
+    require_hardware_evidence: RequireHardwareEvidenceField
     timeout: ParityTestTimeoutField
 
 
@@ -137,6 +149,7 @@ def gates(fields: ParityFieldSet) -> dict[str, Any]:
         "tolerance_reason": fields.tolerance_reason.value,
         "pinned_outputs": dict(fields.pinned_outputs.value) if fields.pinned_outputs.value else None,
         "unused_inputs": dict(fields.unused_inputs.value) if fields.unused_inputs.value else None,
+        "require_hardware_evidence": True if fields.require_hardware_evidence.value else None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -144,7 +157,69 @@ def gates(fields: ParityFieldSet) -> dict[str, Any]:
 async def parity_inputs(compiled: CompiledModel, check: CheckFile) -> Digest:
     """The artifact, its check file and the fp32 graph for the reference."""
     reference = await Get(UpcastSource, UpcastRequest(compiled.source))
-    return await add_prefix(await merge((compiled.digest, check.digest, reference.digest)), "inputs")
+    return await merge((compiled.digest, check.digest, reference.digest))
+
+
+async def device_recording(fields: ParityFieldSet) -> tuple[Digest, dict[str, Any]]:
+    """The recording that a test names, checked by its sha256, and the field of the request that says where it is."""
+    declared, pinned = fields.sources.value, fields.device_recording_sha256.value
+    if declared is None and pinned is None:
+        return EMPTY_DIGEST, {}
+    if declared is None or pinned is None:
+        given, missing = ("device_recording", "device_recording_sha256")[:: 1 if pinned is None else -1]
+        raise BuildError(
+            str(fields.address), "test", f"it has the field `{given}` and no `{missing}`: give both, or neither"
+        )
+    found = await files_of((await hydrate(fields.sources)).digest)
+    if not found:
+        raise missing_file(fields.address, fields.sources)
+    (file,) = found.values()
+    if file.fingerprint != pinned:
+        raise BuildError(
+            str(fields.address),
+            "test",
+            f"{declared} has the sha256 {file.fingerprint}, but the field `device_recording_sha256` says {pinned}: correct the "
+            "field or bring the right file",
+        )
+    name = f"recording{posixpath.splitext(declared)[1]}"
+    return await digest_of_entries((NamedFile(name, file),)), {"device_recording": f"inputs/{name}"}
+
+
+async def emulation(model: ModelRequest, compiled: CompiledModel) -> tuple[Digest, dict[str, Any]]:
+    """The translation that an emulated model is replayed with, and the fields of the request that say where it is."""
+    kernels = kernels_request(model, compiled)
+    translation = await Get(Translation, TranslationRequest(kernels, REPLAY_LANES))
+    return translation.digest, dict(translation.request_fields("inputs"))
+
+
+async def parity_action(fields: ParityFieldSet, test: TestSubsystem, references: Toolchain) -> ActionRequest:
+    """The action that tests a model's parity, once all that it needs has been built."""
+    model = await tested_model(fields.address, fields.model)
+    compiled, check = await MultiGet(Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model)))
+    checker = CHECKERS.get(model.hardware)
+    recording, named = await device_recording(fields)
+    translation, placed = await emulation(model, compiled) if checker else (EMPTY_DIGEST, {})
+    request = {
+        "artifact": f"inputs/{ARTIFACT}",
+        "check": f"inputs/{CHECK}",
+        "reference_model": f"inputs/{MODEL}",
+        "command": f"./pants test --force {fields.address}",
+        "report": "out/report.json",
+        **gates(fields),
+        **named,
+        **placed,
+    }
+    inputs = await merge((await parity_inputs(compiled, check), recording, translation))
+    return ActionRequest(
+        module=checker or NATIVE_CHECKER,
+        request=request_json(request),
+        inputs=await add_prefix(inputs, "inputs"),
+        toolchain=(await Get(Emulator)).toolchain if checker else references,
+        target=str(fields.address),
+        stage="Test parity of",
+        cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
+        timeout=fields.timeout.calculate_from_global_options(test),
+    )
 
 
 @rule(desc="Test parity", level=LogLevel.DEBUG)
@@ -153,29 +228,7 @@ async def test_parity(
 ) -> TestResult:
     fields = batch.single_element
     try:
-        model = await tested_model(fields.address, fields.model)
-        compiled, check = await MultiGet(Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model)))
-        request = {
-            "artifact": f"inputs/{ARTIFACT}",
-            "check": f"inputs/{CHECK}",
-            "reference_model": f"inputs/{MODEL}",
-            "command": f"./pants test --force {fields.address}",
-            "report": "out/report.json",
-            **gates(fields),
-        }
-        result = await Get(
-            ActionResult,
-            ActionRequest(
-                module="autoclave.parity",
-                request=request_json(request),
-                inputs=await parity_inputs(compiled, check),
-                toolchain=references.toolchain,
-                target=str(fields.address),
-                stage="Test parity of",
-                cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
-                timeout=fields.timeout.calculate_from_global_options(test),
-            ),
-        )
+        result = await Get(ActionResult, ActionRequest, await parity_action(fields, test, references.toolchain))
     except BuildError as error:
         return build_failure(fields.address, error, test, run)
     warnings = [

@@ -81,7 +81,7 @@ async def local_file(target: Target) -> Digest:
     """The ONNX file of the checkout, under the name `model.onnx`."""
     snapshot = await hydrate(target[OnnxSourceFileField])
     if not snapshot.files:
-        raise missing_file(target, OnnxSourceFileField)
+        raise missing_file(target.address, target[OnnxSourceFileField])
     (found,) = (await files_of(snapshot.digest)).values()
     declared = {"sha256": found.fingerprint, "size": found.serialized_bytes_length}
     for field in (Sha256Field, SizeField):

@@ -203,7 +203,7 @@ async def lock_of(target: Target, field: type[SourcesField]) -> tuple[str, Diges
     """The path, digest and pins (lines that say something) of a lock file."""
     snapshot = await hydrate(target[field])
     if not snapshot.files:
-        raise missing_file(target, field)
+        raise missing_file(target.address, target[field])
     text = next(iter((await contents_of(snapshot.digest)).values()), b"").decode(errors="replace")
     lines = (line.partition("#")[0].strip() for line in text.replace("\\\n", " ").splitlines())
     return snapshot.files[0], snapshot.digest, tuple(line.partition(" --hash")[0].strip() for line in lines if line)

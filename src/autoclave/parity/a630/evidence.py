@@ -4,19 +4,20 @@ How many instructions each launch executes is counted exactly. What kinds of ins
 thread of each kernel's first launch (from its first workgroup, where threads work together), in proportion.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from autoclave.emulator.a630.arithmetic import rules_of
+from autoclave.emulator.a630.arithmetic import RULES, Evidence, evidence_of, rules_of
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.model import EmulatedModel
 from autoclave.parity.gates import EVIDENCE, GateResult
 
 GATE = "evidence"
 SUBJECT = "executed instructions"
-HARDWARE = "hardware"
-_WEAKEST_FIRST = ("declared", "documented", HARDWARE)
+HARDWARE: Final = "hardware"
+_STRONGEST_FIRST: tuple[Evidence, ...] = (HARDWARE, "documented", "declared")
 _SHOWN = 12
 """Rules that a report lists."""
 
@@ -25,7 +26,7 @@ Mix = Mapping[Instruction, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Verified:
     """Instructions by the weakest evidence among their rules, and by rule those that have no `hardware` evidence.
 
     Instructions that no rule of arithmetic is about, branches for example, count in `total` alone.
@@ -45,18 +46,19 @@ class Evidence:
         return self.by_evidence.get(evidence, 0.0) / self.ruled if self.ruled else 0.0
 
 
-def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Evidence:
+def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Verified:
     """The evidence for all launches of `model`, of loading and of its last run; `mixes` are those of its kernels."""
     executed = Counter[int]()
     statistics = (*model.init_statistics, *model.statistics)
     for step, each in zip(model.init + model.calls, statistics, strict=True):
         if step.number is not None:
             executed[step.number] += each.instructions
-    by_evidence, unverified = Counter[str](), Counter[tuple[str, str]]()
+    by_evidence: defaultdict[str, float] = defaultdict(float)
+    unverified: defaultdict[tuple[str, str], float] = defaultdict(float)
     for number, instructions in executed.items():
         for instruction, weight in _weighted(mixes.get(number, {}), instructions):
             _count(instruction, weight, by_evidence, unverified)
-    return Evidence(float(sum(executed.values())), by_evidence, unverified)
+    return Verified(float(sum(executed.values())), dict(by_evidence), dict(unverified))
 
 
 def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Instruction, float]]:
@@ -65,22 +67,24 @@ def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Instruction, float]
 
 
 def _count(
-    instruction: Instruction, weight: float, by_evidence: Counter[str], unverified: Counter[tuple[str, str]]
+    instruction: Instruction,
+    weight: float,
+    by_evidence: defaultdict[str, float],
+    unverified: defaultdict[tuple[str, str], float],
 ) -> None:
-    rules = rules_of(instruction)
-    if not rules:
+    names = rules_of(instruction)
+    if not names:
         return
-    weakest = min((rule.evidence for rule in rules), key=_WEAKEST_FIRST.index)
-    by_evidence[weakest] += weight  # type: ignore[assignment]
-    for rule in rules:
-        if rule.evidence != HARDWARE:
-            unverified[rule.name, rule.evidence] += weight  # type: ignore[assignment]
+    by_evidence[evidence_of(names)] += weight
+    for name in names:
+        if RULES[name].evidence != HARDWARE:
+            unverified[name, RULES[name].evidence] += weight
 
 
-def evidence_result(evidence: Evidence, required: bool) -> GateResult:
+def evidence_result(evidence: Verified, required: bool) -> GateResult:
     """What the evidence says; with `required`, all of it has to be `hardware`."""
-    figures = {name: evidence.share(name) for name in _WEAKEST_FIRST} | {"instructions": evidence.total}
-    shares = ", ".join(f"{100 * evidence.share(name):.3g} % {name}" for name in reversed(_WEAKEST_FIRST))
+    figures = {name: evidence.share(name) for name in _STRONGEST_FIRST} | {"instructions": evidence.total}
+    shares = ", ".join(f"{100 * evidence.share(name):.3g} % {name}" for name in _STRONGEST_FIRST)
     message = f"of {evidence.total:.4g}, {evidence.ruled:.4g} are arithmetic, by rules whose evidence is: {shares}"
     if not required:
         return GateResult(EVIDENCE, GATE, SUBJECT, "passed", message + "; not required", figures)
@@ -91,7 +95,7 @@ def evidence_result(evidence: Evidence, required: bool) -> GateResult:
     )
 
 
-def _listed(evidence: Evidence) -> str:
+def _listed(evidence: Verified) -> str:
     ranked = sorted(evidence.unverified.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{rule} ({kind}, {count:.4g} instructions)" for (rule, kind), count in ranked[:_SHOWN])
     return shown if len(ranked) <= _SHOWN else f"{shown} and {len(ranked) - _SHOWN} more rules"

@@ -36,7 +36,11 @@ class EmulatedHardware:
 
     recorder = Recorder("emulator", "autoclave.emulator", __version__)
 
-    def open(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> EmulatedModel:
+    def open(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> Runner:
+        """As `load`."""
+        return self.load(artifact, part, request, replays=replays)
+
+    def load(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> EmulatedModel:
         """Load `part`. On replay lanes are others, and scratch memory is full of NaNs."""
         target = _target(request, REPLAY_LANES if replays else RECORD_LANES)
         placement = Placement(target, 0xFF if replays else 0, processors())

@@ -29,7 +29,7 @@ class _Watching(EmulatedHardware):
         self.recorders: list[LaunchRecorder] = []
 
     def open(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> Runner:
-        self.recorders.append(LaunchRecorder(super().open(artifact, part, request, replays=replays)))
+        self.recorders.append(LaunchRecorder(self.load(artifact, part, request, replays=replays)))
         return self.recorders[-1]
 
 

@@ -1,0 +1,120 @@
+"""Translation: the kernels of an artifact become host code for the emulator, in an action of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pants.engine.addresses import UnparsedAddressInputs
+from pants.engine.fs import Digest
+from pants.engine.rules import Get, Rule, collect_rules, rule
+
+from autoclave_pants.engine import add_prefix
+from autoclave_pants.rules.actions import ActionRequest, request_json, succeed
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
+from autoclave_pants.subsystem import AutoclaveSubsystem
+
+KERNELS = "kernels.json"
+TRANSLATIONS = "translations"
+HOST_CPU = "x86-64-v3"
+"""What translations are made for: any machine that runs cpu artifacts, so that machines share them."""
+
+RECORD_LANES = 16
+REPLAY_LANES = 8
+"""Lanes of a vector: what is recorded with some is replayed with others, for they must not matter."""
+
+PROCESSORS = 64
+"""How many kernels an artifact has to translate at once, at most; Pants says how many processors are free."""
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """The toolchain of the emulator: it does not follow that of any model."""
+
+    toolchain: Toolchain
+
+
+@dataclass(frozen=True)
+class KernelsRequest:
+    """The kernels of an artifact (the file `artifact` in `digest`), for the target with this address."""
+
+    digest: Digest
+    artifact: str
+    target: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """`kernels.json`: code and launch shapes, and nothing of the weights."""
+
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class TranslationRequest:
+    """Translate the kernels of an artifact, for vectors of `lanes`."""
+
+    kernels: KernelsRequest
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The file `translations`, and the fields of a request that say where it is and what it is for."""
+
+    digest: Digest
+
+    def request_fields(self, folder: str) -> Mapping[str, Any]:
+        return {"translations": f"{folder}/{TRANSLATIONS}", "cpu": HOST_CPU}
+
+
+@rule
+async def emulator(autoclave: AutoclaveSubsystem) -> Emulator:
+    addresses = UnparsedAddressInputs(
+        (autoclave.emulator,), owning_address=None, description_of_origin="the option [autoclave].emulator"
+    )
+    return Emulator(await Get(Toolchain, ToolchainRequest(addresses)))
+
+
+@rule
+async def extract_kernels(request: KernelsRequest, emulator: Emulator) -> Kernels:
+    result = await succeed(
+        ActionRequest(
+            module="autoclave.emulator.extract",
+            request=request_json({"artifact": f"inputs/{request.artifact}", "output": f"out/{KERNELS}"}),
+            inputs=await add_prefix(request.digest, "inputs"),
+            toolchain=emulator.toolchain,
+            target=request.target,
+            stage="Extract",
+        )
+    )
+    return Kernels(result.outputs)
+
+
+@rule
+async def translate(request: TranslationRequest, emulator: Emulator) -> Translation:
+    kernels = await Get(Kernels, KernelsRequest, request.kernels)
+    result = await succeed(
+        ActionRequest(
+            module="autoclave.emulator.translate",
+            request=request_json(
+                {
+                    "kernels": f"inputs/{KERNELS}",
+                    "cpu": HOST_CPU,
+                    "lanes": request.lanes,
+                    "output": f"out/{TRANSLATIONS}",
+                }
+            ),
+            inputs=await add_prefix(kernels.digest, "inputs"),
+            toolchain=emulator.toolchain,
+            target=request.kernels.target,
+            stage="Translate",
+            processors=PROCESSORS,
+        )
+    )
+    return Translation(result.outputs)
+
+
+def rules() -> list[Rule]:
+    return list(collect_rules())

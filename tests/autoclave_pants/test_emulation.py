@@ -1,0 +1,83 @@
+"""Which actions translate an artifact's kernels, and what they get."""
+
+import json
+
+import pytest
+from pants.engine.fs import AddPrefix, Digest
+from pants.testutil.rule_runner import MockGet, run_rule_with_mocks
+
+from autoclave_pants.rules.actions import TOLD_PROCESSORS, ActionRequest, ActionResult
+from autoclave_pants.rules.emulation import (
+    RECORD_LANES,
+    REPLAY_LANES,
+    Emulator,
+    Kernels,
+    KernelsRequest,
+    TranslationRequest,
+    extract_kernels,
+    translate,
+)
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainPython
+
+ARTIFACT = Digest("a" * 64, 1)
+KERNELS = Digest("b" * 64, 2)
+RESULT = Digest("c" * 64, 3)
+
+
+@pytest.fixture
+def emulator():
+    return Emulator(Toolchain(ToolchainPython("host", "3.13", None, "python"), (), None, ()))
+
+
+def requested(rule, request, emulator, *mocks):
+    """The action that a rule asks for, and what the rule makes of its result."""
+    asked = []
+
+    def run(action):
+        asked.append(action)
+        return ActionResult(0, RESULT, "", "", None)
+
+    gets = [
+        MockGet(output_type=Digest, input_types=(AddPrefix,), mock=lambda prefixed: prefixed),
+        MockGet(output_type=ActionResult, input_types=(ActionRequest,), mock=run),
+        *mocks,
+    ]
+    made = run_rule_with_mocks(rule, rule_args=[request, emulator], mock_gets=gets)
+    (action,) = asked
+    return action, made
+
+
+def test_kernels_are_taken_out_of_the_artifact(emulator):
+    action, made = requested(extract_kernels, KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), emulator)
+    assert (action.module, action.inputs) == ("autoclave.emulator.extract", AddPrefix(ARTIFACT, "inputs"))
+    assert json.loads(action.request)["artifact"] == "inputs/artifact.pkl"
+    assert made == Kernels(RESULT)
+
+
+def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_request(emulator):
+    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), 8)
+    kernels = MockGet(output_type=Kernels, input_types=(KernelsRequest,), mock=lambda asked: Kernels(KERNELS))
+    action, made = requested(translate, request, emulator, kernels)
+    assert (action.module, action.target) == ("autoclave.emulator.translate", "models:m")
+    assert action.inputs == AddPrefix(KERNELS, "inputs")
+    assert json.loads(action.request) == {
+        "cpu": "x86-64-v3",
+        "kernels": "inputs/kernels.json",
+        "lanes": 8,
+        "output": "out/translations",
+    }
+    assert action.processors > 1
+    assert made.request_fields("inputs") == {"translations": "inputs/translations", "cpu": "x86-64-v3"}
+
+
+def test_the_name_of_a_target_is_part_of_no_key():
+    requests = {KernelsRequest(ARTIFACT, "artifact.pkl", target) for target in ("models:a", "models:b")}
+    assert len(requests) == 1
+
+
+def test_replay_has_other_lanes_than_recording():
+    assert RECORD_LANES != REPLAY_LANES
+
+
+def test_pants_fills_in_the_processors():
+    assert TOLD_PROCESSORS.endswith("={pants_concurrency}")

@@ -1,0 +1,104 @@
+"""Kernels taken out of artifacts, and translated from the file that they are kept in."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulator.a630_artifacts import WEIGHTS, write_artifact
+from native.cpu_artifacts import write_artifact as write_cpu_artifact
+
+from autoclave.artifact.reader import open_artifact
+from autoclave.emulator import extract, translate
+from autoclave.emulator.a630.program import unpack_translations
+from autoclave.emulator.jit import PORTABLE
+from autoclave.emulator.shapes import artifact_shapes, pack_shapes, unpack_shapes
+from autoclave.errors import ArtifactError
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_artifact(tmp_path / "model.pkl")
+    return tmp_path
+
+
+def run_action(main: "object", request: dict[str, object]) -> int:
+    Path("request.json").write_text(json.dumps(request))
+    return main(["request.json"])  # type: ignore[operator, no-any-return]
+
+
+EXTRACT = {"artifact": "model.pkl", "output": "out/kernels.json"}
+TRANSLATE = {"kernels": "out/kernels.json", "cpu": "x86-64-v3", "lanes": 8, "output": "out/translations"}
+
+
+def test_shapes_come_back_from_their_file() -> None:
+    with open_artifact("model.pkl") as artifact:
+        shapes = artifact_shapes(artifact)
+
+    assert [shape.kernel.name for shape in shapes] == ["double", "multiply", "add_bytes"]
+    assert shapes[0].local_size == (4, 1, 1)
+    assert unpack_shapes(pack_shapes(shapes)) == shapes
+
+
+def test_weights_are_not_among_the_kernels(directory: Path) -> None:
+    run_action(extract.main, EXTRACT)
+    first = (directory / "out/kernels.json").read_bytes()
+    write_artifact(directory / "model.pkl", weights=WEIGHTS * np.float32(2))
+
+    run_action(extract.main, EXTRACT)
+
+    assert (directory / "out/kernels.json").read_bytes() == first
+
+
+def test_translations_have_the_same_bytes_from_any_number_of_processes(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_action(extract.main, EXTRACT)
+    found = []
+    for count in ("1", "2"):
+        monkeypatch.setenv("AUTOCLAVE_PROCESSORS", count)
+        assert run_action(translate.main, TRANSLATE) == 0
+        found.append((directory / "out/translations").read_bytes())
+
+    assert found[0] == found[1]
+    with open_artifact("model.pkl") as artifact:
+        assert set(unpack_translations(found[0])) == {shape.key(PORTABLE) for shape in artifact_shapes(artifact)}
+
+
+def test_instruction_without_a_rule_is_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_artifact(directory / "model.pkl", b"\xff" * 8 + bytes(8), name="odd")
+    run_action(extract.main, EXTRACT)
+
+    assert run_action(translate.main, TRANSLATE) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and "'odd'" in error and "pc 0" in error
+
+
+def test_artifact_of_other_hardware_is_refused(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_cpu_artifact(directory / "model.pkl")
+
+    assert run_action(extract.main, EXTRACT) == 2
+    assert "compiled for CPU; the emulator is for QCOM" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda content: content.update(format=2), id="format"),
+        pytest.param(lambda content: content.pop("shapes"), id="no-shapes"),
+        pytest.param(lambda content: content["shapes"][0].update(code="zz"), id="code"),
+        pytest.param(lambda content: content["shapes"][0].update(code="00"), id="half-an-instruction"),
+        pytest.param(lambda content: content["shapes"][0].update(local_size=[1, 2]), id="sides"),
+        pytest.param(lambda content: content["shapes"][0].update(image_formats=["float64"]), id="image-format"),
+        pytest.param(lambda content: content["shapes"][0]["launch"].pop("shared_bytes"), id="field"),
+        pytest.param(lambda content: content["shapes"][0]["launch"].update(shared_bytes=1 << 40), id="range"),
+    ],
+)
+def test_malformed_kernels_are_refused(change: "object") -> None:
+    with open_artifact("model.pkl") as artifact:
+        content = json.loads(pack_shapes(artifact_shapes(artifact)))
+    change(content)  # type: ignore[operator]
+
+    with pytest.raises(ArtifactError):
+        unpack_shapes(json.dumps(content).encode())
