@@ -221,7 +221,8 @@ def test_conversions(source_type: str, type_: str, bits: int, expected: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("rounding", "above", "below"), [("even", 0x3C01, 0xBC01), ("positive", 0x3C01, 0xBC00), ("negative", 0x3C00, 0xBC01)]
+    ("rounding", "above", "below"),
+    [("even", 0x3C01, 0xBC01), ("positive", 0x3C01, 0xBC00), ("negative", 0x3C00, 0xBC01)],
 )
 def test_roundings_of_cov(rounding: str, above: int, below: int) -> None:
     program = [mov("r1.x", 0x3F801FFF), mov("r1.y", 0xBF801FFF)]  # 1 and nearly 1 ulp of f16 more

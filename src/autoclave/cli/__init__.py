@@ -4,5 +4,5 @@ A command module defines NAME, HELP (one line), `configure(parser)` and `run(arg
 `run`.
 """
 
-COMMANDS = ("inspect", "disasm", "diff", "verify", "run", "parity", "profile", "lock")
+COMMANDS = ("inspect", "disasm", "diff", "verify", "run", "parity", "profile", "trace", "lock")
 """The commands' modules, in the order in which the help shows them."""

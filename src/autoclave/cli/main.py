@@ -17,7 +17,7 @@ from autoclave.cli.text import printable
 from autoclave.errors import AutoclaveError
 
 if TYPE_CHECKING:  # imported by name when needed; spelled out for build tools, which cannot see that
-    from autoclave.cli import diff, disasm, inspect, lock, parity, profile, run, verify  # noqa: F401
+    from autoclave.cli import diff, disasm, inspect, lock, parity, profile, run, trace, verify  # noqa: F401
 
 BAD_INPUT = 2
 INTERRUPTED = 130
