@@ -1,21 +1,19 @@
-"""`autoclave trace`: what one thread of a launch executes, with register values."""
+"""`autoclave trace`: what one GPU thread of a launch executes, in the sandbox."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from autoclave.artifact.model import Part, Program
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
+from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
 from autoclave.cli.disasm import find_kernel
 from autoclave.cli.text import count_text, printable
 from autoclave.errors import ArtifactError, AutoclaveError
 
-if TYPE_CHECKING:
-    from autoclave.emulator.a630.launch import Launch, Size3
-    from autoclave.native.model import Tensors
-
 NAME = "trace"
-HELP = "show what one GPU thread of a kernel executes, with register values (a630)"
+HELP = "show what one GPU thread of a qcom artifact executes, with register values"
 EXAMPLES = """\
 examples:
   autoclave trace ARTIFACT 3                         kernel number 3, as `autoclave inspect` numbers them: its first thread
@@ -26,8 +24,10 @@ examples:
   autoclave trace ARTIFACT 3 --inputs in.npz         with inputs of your own, not those of seed 42
 
 Everything before the launch is run on the emulator, so the kernel finds in memory what it would find on the device. One line
-is an execution: what it wrote, then what it read, in hex and as a number (f32, or f16 in half registers).
+is an execution: its pc (instructions from the start), what it wrote, what it read, in hex and as a number (f32, or f16 in half registers;
+an integer, which has no point, where that would be no usual float).
 """
+_PIECE = 1 << 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,38 +53,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=_natural, default=42, metavar="N", help="make the inputs from this seed (default 42)"
     )
     parser.add_argument(
-        "--limit", type=_natural, default=1000, metavar="N", help="stop after N lines (default 1000, 0: never)"
+        "--limit", type=_natural, default=1000, metavar="N", help="stop after N executions (default 1000; 0: never)"
     )
     parser.add_argument(
         "--times",
         type=_natural,
         default=2,
         metavar="N",
-        help="show N executions of each instruction (default 2, 0: all)",
+        help="show N executions of each instruction (default 2; 0: all)",
     )
     parser.add_argument("--from-pc", type=_natural, default=0, metavar="PC", help="begin when PC is first reached")
+    add_sandbox_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the trace."""
-    from autoclave.cli.trace_lines import TraceLines
-    from autoclave.emulator.a630.trace import trace_thread
-
     with open_artifact(args.artifact) as artifact:
         number = find_kernel(artifact, args.kernel)
         part = _part(artifact, number, args.part)
         places = _launches(part, number)
-        if args.launch >= len(places):
-            raise ArtifactError(
-                f"{artifact.path}: kernel {number} {artifact.header.kernels[number].name} is launched "
-                f"{count_text(len(places), 'time')} in part {key_text(part.key)}; --launch counts from 0"
-            )
-        launch = _bound(artifact, part, places[args.launch], _inputs(args, part))
-        _check_thread(launch, args.workgroup, args.lane)
-        print(_title(artifact, number, launch, args, len(places)))
-        lines = TraceLines(print, args.limit, args.times, args.from_pc)
-        executed = lines.stopped(lambda report: trace_thread(launch, args.workgroup, args.lane, report))
-        print(lines.summary(executed))
+        call = _call(artifact, part, number, places, args)
+        title = _title(artifact, number, call, len(places), args)
+    print(printable(title))
+    with action_directory() as directory:
+        request, names = _request(directory, part, places[args.launch], args)
+        try:
+            run_confined(directory, "autoclave.emulator.trace", request, names, args.sandbox)
+        finally:
+            _print_lines(directory / "out", "trace.txt")
     return 0
 
 
@@ -94,7 +90,7 @@ def _natural(text: str) -> int:
     return int(text)
 
 
-def _coordinates(text: str) -> "Size3":
+def _coordinates(text: str) -> tuple[int, int, int]:
     numbers = text.split(",")
     if len(numbers) > 3 or not all(number.isdecimal() for number in numbers):
         raise argparse.ArgumentTypeError(f"expected coordinates such as 0,3,1, got {text}")
@@ -104,60 +100,90 @@ def _coordinates(text: str) -> "Size3":
 
 def _part(artifact: Artifact, number: int, key: str | None) -> Part:
     """The part called `key`, or the first one that launches kernel `number`."""
-    if key is not None:
-        return artifact.part(key)
-    for part in artifact.header.parts:
+    candidates = artifact.header.parts if key is None else (artifact.part(key),)
+    for part in candidates:
         if _launches(part, number):
+            if part.target.device != "QCOM":
+                raise AutoclaveError(
+                    f"{artifact.path}: it is for {part.target.device}; trace takes artifacts of hardware=qcom"
+                )
             return part
-    raise ArtifactError(f"{artifact.path}: no part launches kernel {number}")
+    where = "no part" if key is None else f"part {key_text(candidates[0].key)} never"
+    raise ArtifactError(f"{artifact.path}: {where} launches kernel {number}")
 
 
 def _launches(part: Part, number: int) -> list[int]:
-    """The places, among the calls of `init` and of a run after them, at which the part launches kernel `number`."""
+    """The places, among the calls of `init` and those of a run after them, at which the part launches kernel `number`."""
     calls = (*part.init, *part.calls)
     return [at for at, call in enumerate(calls) if isinstance(call, Program) and call.kernel == number]
 
 
-def _inputs(args: argparse.Namespace, part: Part) -> "Tensors":
-    from autoclave.native.tensor_files import read_tensors
-    from autoclave.parity.inputs import check_inputs
-
-    return read_tensors(args.inputs, part.inputs) if args.inputs else check_inputs(part, args.seed)
-
-
-def _bound(artifact: Artifact, part: Part, place: int, inputs: "Tensors") -> "Launch":
-    """The launch at `place`, with memory as all calls before it leave it."""
-    from autoclave.emulator.jit import best_target
-    from autoclave.emulator.model import EmulatedModel, Placement
-
-    model = EmulatedModel(artifact, part.key, Placement(best_target()))
-    for at, step in enumerate(model.start(inputs)):
-        if at == place and step.launch is not None:
-            return step.launch
-        model.execute(step)
-    raise ArtifactError(f"{artifact.path}: part {key_text(part.key)} has no call {place}")
-
-
-def _check_thread(launch: "Launch", workgroup: "Size3", lane: int) -> None:
-    from autoclave.emulator.a630.machine import thread_count
-
-    if any(at >= size for at, size in zip(workgroup, launch.global_size, strict=True)):
-        raise AutoclaveError(
-            f"there is no workgroup {_by(workgroup, ',')}; the launch has {_by(launch.global_size, ' x ')}"
+def _call(artifact: Artifact, part: Part, number: int, places: list[int], args: argparse.Namespace) -> Program:
+    """The chosen launch. Raises `AutoclaveError` if it, or the chosen thread, is not there."""
+    if args.launch >= len(places):
+        raise ArtifactError(
+            f"{artifact.path}: part {key_text(part.key)} launches kernel {number} {count_text(len(places), 'time')}; "
+            f"--launch counts from 0"
         )
-    if lane >= thread_count(launch):
+    call = (*part.init, *part.calls)[places[args.launch]]
+    assert isinstance(call, Program)
+    if any(at >= size for at, size in zip(args.workgroup, call.global_size, strict=True)):
         raise AutoclaveError(
-            f"there is no lane {lane}; a workgroup has {thread_count(launch)} threads, {_by(launch.local_size, ' x ')}"
+            f"there is no workgroup {_by(args.workgroup, ',')}; the launch has {_by(call.global_size)}"
         )
+    width, height, depth = call.local_size
+    if args.lane >= width * height * depth:
+        raise AutoclaveError(
+            f"there is no lane {args.lane}; a workgroup has {width * height * depth} threads, {_by(call.local_size)}"
+        )
+    return call
 
 
-def _by(numbers: "Size3", joint: str) -> str:
+def _by(numbers: tuple[int, int, int], joint: str = " x ") -> str:
     return joint.join(map(str, numbers))
 
 
-def _title(artifact: Artifact, number: int, launch: "Launch", args: argparse.Namespace, launches: int) -> str:
-    return printable(
+def _title(artifact: Artifact, number: int, call: Program, launches: int, args: argparse.Namespace) -> str:
+    return (
         f"kernel {number} {artifact.header.kernels[number].name}, launch {args.launch} of {launches}, "
-        f"workgroup {_by(args.workgroup, ',')} of {_by(launch.global_size, ' x ')}, "
-        f"lane {args.lane} of {_by(launch.local_size, ' x ')}"
+        f"workgroup {_by(args.workgroup, ',')} of {_by(call.global_size)}, lane {args.lane} of {_by(call.local_size)}"
     )
+
+
+def _request(
+    directory: Path, part: Part, call: int, args: argparse.Namespace
+) -> tuple[dict[str, Any], Mapping[str, Path]]:
+    """The request to the module in the sandbox, and what its files are called outside."""
+    from autoclave.native.tensor_files import write_tensors
+    from autoclave.parity.inputs import check_inputs
+
+    artifact = bring(directory, "artifact", args.artifact)
+    names = {artifact: args.artifact}
+    if args.inputs:
+        inputs = bring(directory, "inputs", args.inputs)
+        names[inputs] = args.inputs
+    else:
+        inputs = "inputs/check.npz"
+        write_tensors(directory / inputs, check_inputs(part, args.seed))
+    request = {
+        "artifact": artifact,
+        "part": part.key if isinstance(part.key, str) else list(part.key),
+        "inputs": inputs,
+        "call": call,
+        "workgroup": list(args.workgroup),
+        "lane": args.lane,
+        "limit": args.limit,
+        "times": args.times,
+        "from_pc": args.from_pc,
+        "output": "out/trace.txt",
+    }
+    return request, names
+
+
+def _print_lines(directory: Path, name: str) -> None:
+    """Print what the module wrote, up to an error if there was one."""
+    if not (directory / name).exists():
+        return
+    with produced(directory, name).open(encoding="utf-8", errors="replace") as file:
+        while piece := file.read(_PIECE):
+            print(printable(piece), end="")

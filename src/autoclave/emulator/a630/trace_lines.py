@@ -1,4 +1,4 @@
-"""How `autoclave trace` writes executions: one line each, with the rounds of a loop left out that are too many."""
+"""Executions as text: one line each, with the rounds of a loop left out that are too many."""
 
 import math
 import struct
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from autoclave.cli.text import count_text, printable
 from autoclave.emulator.a630.text import text
 from autoclave.emulator.a630.trace import Executed, Report, Value
 from autoclave.emulator.scalar.patterns import NAN16, NAN32, SIGN16, SIGN32
@@ -45,10 +44,10 @@ class TraceLines:
     def summary(self, executed: int | None) -> str:
         """The last line: how the trace ended."""
         if executed is None:
-            return f"stopped after {count_text(self._shown, 'line')}; --limit shows more, --from-pc begins later"
+            return f"stopped after {_count(self._shown)}; --limit shows more, --from-pc begins later"
         if not self._begun:
             return f"the thread ended and never reached pc {self._from_pc}"
-        return f"the thread ended; {count_text(self._seen.total(), 'execution')}"
+        return f"the thread ended; {_count(self._seen.total())}"
 
     def _report(self, executed: Executed) -> None:
         pc = executed.instruction.pc
@@ -70,13 +69,17 @@ class TraceLines:
     def _tell_left_out(self) -> None:
         if self._left_out is not None:
             first, last, count = self._left_out
-            self._write(f"   ...  {count_text(count, 'execution')} of pc {first} to {last}; --times shows more")
+            self._write(f"   ...  {_count(count)} of pc {first} to {last}; --times shows more")
             self._left_out = None
+
+
+def _count(executions: int) -> str:
+    return "1 execution" if executions == 1 else f"{executions} executions"
 
 
 def line(executed: Executed) -> str:
     """An execution: pc, instruction, what it wrote, what it read."""
-    instruction = printable(text(executed.instruction)) if executed.repetition == 0 else ""
+    instruction = text(executed.instruction) if executed.repetition == 0 else ""
     if executed.repetition:
         instruction = f"  (repetition {executed.repetition})"
     writes = ", ".join(map(value_text, executed.writes))

@@ -1,0 +1,67 @@
+"""Trace one thread of one launch: `python -m autoclave.emulator.trace request.json`, inside the sandbox.
+
+The request:
+
+    artifact, part, inputs
+                as for `python -m autoclave.emulator`
+    call        the launch: its place among the calls of `init` and those of a run after them, from 0
+    workgroup   [x, y, z]; lane: the thread in it, x fastest
+    limit, times, from_pc
+                see `TraceLines`
+    output      file of the lines; what was executed before an error is in it
+
+All calls before the launch are run as host code; the launch itself is interpreted.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from autoclave.artifact.reader import Artifact, key_text, open_artifact
+from autoclave.emulator.a630.launch import Launch, Size3
+from autoclave.emulator.a630.trace import trace_thread
+from autoclave.emulator.a630.trace_lines import TraceLines
+from autoclave.emulator.jit import best_target
+from autoclave.emulator.model import EmulatedModel, Placement
+from autoclave.emulator.processors import processors
+from autoclave.errors import ArtifactError
+from autoclave.native.request import carried_out, part_key
+from autoclave.native.tensor_files import read_tensors
+
+
+def launch_of_call(artifact: Artifact, part: str | tuple[int, int], call: int, inputs: Path) -> Launch:
+    """The launch that is number `call` of the part's calls, with memory as all calls before it leave it.
+
+    Raises `ArtifactError` if it is none, and `EmulationError` if a call before it does what it must not.
+    """
+    model = EmulatedModel(artifact, part, Placement(best_target(), threads=processors()))
+    for place, step in enumerate(model.start(read_tensors(inputs, model.part.inputs))):
+        if place == call and step.launch is not None:
+            return step.launch
+        model.execute(step)
+    raise ArtifactError(f"call {call} of part {key_text(part)} is no launch")
+
+
+def _trace(request: dict[str, Any]) -> int:
+    output = Path(request["output"])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    x, y, z = (int(at) for at in request["workgroup"])
+    workgroup: Size3 = (x, y, z)
+    with open_artifact(request["artifact"]) as artifact, output.open("w", encoding="utf-8") as file:
+        part = part_key(request.get("part", "run"))
+        launch = launch_of_call(artifact, part, int(request["call"]), Path(request["inputs"]))
+        lines = TraceLines(
+            lambda line: print(line, file=file), int(request["limit"]), int(request["times"]), int(request["from_pc"])
+        )
+        executed = lines.stopped(lambda report: trace_thread(launch, workgroup, int(request["lane"]), report))
+        print(lines.summary(executed), file=file)
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Carry out the request that `arguments` names. Returns the exit code."""
+    return carried_out(arguments, "autoclave.emulator.trace", _trace)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
