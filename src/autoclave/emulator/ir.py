@@ -234,7 +234,8 @@ class Builder:
     def offset(self, pointer: Value, distance: Value | int, unit: str = "i8") -> Value:
         """A pointer `distance` units on; a vector of distances gives a vector of pointers."""
         by = Value(str(distance), "i64") if isinstance(distance, int) else distance
-        return self.emit(f"getelementptr {unit}, ptr {pointer.text}, {by.type} {by.text}", like(by.type, "ptr"))
+        result = like(by.type if lanes_of(pointer.type) is None else pointer.type, "ptr")
+        return self.emit(f"getelementptr {unit}, {pointer.type} {pointer.text}, {by.type} {by.text}", result)
 
     def load(self, pointer: Value, type_: str, align: int, invariant: bool = False) -> Value:
         """`invariant`: nothing writes there while the function runs."""

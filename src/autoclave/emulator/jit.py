@@ -1,20 +1,35 @@
-"""LLVM IR text to loadable x86-64 objects, for a declared set of processor features."""
+"""LLVM IR text to relocatable x86-64 objects, for a declared set of processor features.
+
+`autoclave.native.elf` loads the objects, which refer to nothing outside of themselves. LLVM works under one lock, so that
+several modules at once take several processes.
+"""
 
 from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
 
 from autoclave.native.host import host_features, required_features
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+_SPEED = 2
 
 
 @dataclass(frozen=True, slots=True)
 class HostTarget:
     """What code is made for: `cpu` and `features` in LLVM's words, and the SIMD lanes (GPU threads) of one vector.
 
-    Features and lanes change speed only, never a result.
+    lanes: 8, 16 or 32. Features and lanes change speed only, never a result.
     """
 
     cpu: str
     features: str
     lanes: int
+
+    @property
+    def f16c(self) -> bool:
+        """Whether the processor converts halves."""
+        return self.cpu in ("x86-64-v3", "x86-64-v4") or "+f16c" in self.features.split(",")
 
 
 BASELINE = HostTarget("x86-64", "", 8)
@@ -34,3 +49,42 @@ def best_target() -> HostTarget:
         if required_features(f"x86_64,{target.cpu}") <= present:
             return target
     return BASELINE
+
+
+def compile_object(text: str, target: HostTarget) -> bytes:
+    """The object of a module of IR. The text is the emulator's own: an error in it is a defect."""
+    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+        _optimise(module, target)
+        return bytes(_machine(target).emit_object(module))
+
+
+def compile_assembly(text: str, target: HostTarget) -> str:
+    """As `compile_object`, but as assembly, for people."""
+    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+        _optimise(module, target)
+        return str(_machine(target).emit_assembly(module))
+
+
+def _optimise(module: llvm.ModuleRef, target: HostTarget) -> None:
+    """The lanes are vectors already: LLVM is to look for no more, nor to unroll what is long as it is."""
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=_SPEED, size_level=0)
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(_machine(target), options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def llvm_version() -> str:
+    """LLVM's version, which host code depends on."""
+    return ".".join(str(part) for part in llvm.llvm_version_info)
+
+
+@cache
+def _machine(target: HostTarget) -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=_SPEED, reloc="pic", codemodel="small"
+    )

@@ -1,0 +1,256 @@
+"""Host code of kernels: what it depends on, how it is made, and how it is kept."""
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterable
+from collections.abc import Sequence as Items
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from autoclave.canonical import canonical_json
+from autoclave.emulator.a630.decoder import decode_kernel
+from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
+from autoclave.emulator.a630.translator.kernel import Geometry, choose_geometry, translate_kernel
+from autoclave.emulator.jit import HostTarget, compile_object, llvm_version
+from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
+
+MAX_THREADS = 1024
+"""Threads of a workgroup, as docs/artifact-format.md limits them."""
+
+_FORMAT = "autoclave a630 translations 1"
+_IMAGE_FORMATS = frozenset({"float16", "float32"})
+
+_CODE_FIELDS = tuple(
+    field.name
+    for field in fields(KernelCode)
+    if field.name
+    in (
+        "private_bytes",
+        "shared_bytes",
+        "work_group_id",
+        "local_invocation_id",
+        "merged_registers",
+        "constant_demotion",
+    )
+)
+"""Launch fields that host code depends on, besides the number of buffers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """What of a launch its host code depends on; launches of equal `key()` share it. Formats are "float16" or "float32"."""
+
+    kernel: KernelCode
+    local_size: Size3
+    image_formats: tuple[str, ...]
+    texture_formats: tuple[str, ...]
+
+    def key(self, target: HostTarget) -> str:
+        """A hex digest of code, launch fields that matter, shape, target, translator and LLVM build; not of names."""
+        content = {
+            "buffers": len(self.kernel.buffer_slots),
+            "code": hashlib.sha256(self.kernel.code).hexdigest(),
+            "images": self.image_formats,
+            "launch": {field: getattr(self.kernel, field) for field in _CODE_FIELDS},
+            "llvm": llvm_version(),
+            "local_size": self.local_size,
+            "target": asdict(target),
+            "textures": self.texture_formats,
+            "translator": _translator_digest(),
+        }
+        return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+@cache
+def _translator_digest() -> str:
+    """The digest of all code that host code follows from."""
+    here = Path(__file__).parent
+    folders = (here, here / "encoding", here / "translator", here.parent / "vector")
+    digest = hashlib.sha256()
+    for path in sorted([*(file for folder in folders for file in folder.glob("*.py")), *here.parent.glob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def launch_shape(launch: Launch) -> LaunchShape:
+    """The shape of `launch`."""
+    return LaunchShape(
+        launch.kernel,
+        launch.local_size,
+        tuple(image.dtype for image in launch.images),
+        tuple(texture.dtype for texture in launch.textures),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """Host code of one shape.
+
+    key: `LaunchShape.key`. kernel: a name for messages. code: a relocatable ELF object. thread_bytes: memory that each host
+    thread needs. order: which sides of a workgroup lie together in a vector, see `translator.kernel.Geometry`.
+    """
+
+    key: str
+    kernel: str
+    target: HostTarget
+    code: bytes
+    thread_bytes: int
+    order: Size3
+
+
+def translate(shape: LaunchShape, target: HostTarget) -> Translation:
+    """Decode, translate and compile one kernel. Raises `UnknownInstruction` or another `EmulationError`."""
+    text, thread_bytes, geometry = translate_to_ir(shape, target)
+    return Translation(
+        shape.key(target), shape.kernel.name, target, compile_object(text, target), thread_bytes, geometry.order
+    )
+
+
+def translate_to_ir(shape: LaunchShape, target: HostTarget) -> tuple[str, int, Geometry]:
+    """The LLVM IR of one kernel, the memory that each host thread needs, and the layout of threads. Raises as `translate`."""
+    _check(shape)
+    kernel = shape.kernel
+    instructions = decode_kernel(kernel.code, kernel.name)
+    geometry = choose_geometry(kernel, instructions, shape.local_size, target.lanes)
+    made = translate_kernel(kernel, instructions, geometry, shape.image_formats, shape.texture_formats, target.f16c)
+    return made.text, made.thread_bytes, geometry
+
+
+def _check(shape: LaunchShape) -> None:
+    name = shape.kernel.name
+    if min(shape.local_size) < 1 or prod(shape.local_size) > MAX_THREADS:
+        raise EmulationError(
+            f"translating kernel {name!r}: a workgroup of {shape.local_size} threads; it has 1 to {MAX_THREADS}"
+        )
+    formats = shape.image_formats + shape.texture_formats
+    if unknown := sorted(set(formats) - _IMAGE_FORMATS):
+        raise EmulationError(f"translating kernel {name!r}: images of {unknown[0]!r}; they are float16 or float32")
+
+
+# Many at once
+
+
+def translate_all(shapes: Items[LaunchShape], target: HostTarget, processes: int = 1) -> tuple[Translation, ...]:
+    """`translate` each of `shapes`, equal ones once, in up to `processes` processes. Results are in the order of `shapes`."""
+    keys = [shape.key(target) for shape in shapes]
+    different = dict(zip(keys, shapes, strict=True))
+    shares = _shares(list(different.values()), max(1, processes))
+    workers = [_start_worker(share, target) for share in shares[1:]]
+    try:
+        made = [translate(shape, target) for shape in shares[0]]
+        made += [translation for worker in workers for translation in _finish_worker(worker)]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    found = {translation.key: translation for translation in made}
+    return tuple(found[key] for key in keys)
+
+
+def _shares(shapes: list[LaunchShape], processes: int) -> list[list[LaunchShape]]:
+    """Shapes for each process, so that all have about as much code; the first may be empty, others are not."""
+    shares: list[list[LaunchShape]] = [[] for _ in range(min(processes, max(1, len(shapes))))]
+    loads = [0] * len(shares)
+    for shape in sorted(shapes, key=lambda shape: len(shape.kernel.code), reverse=True):
+        lightest = loads.index(min(loads))
+        shares[lightest].append(shape)
+        loads[lightest] += len(shape.kernel.code)
+    return shares
+
+
+def _start_worker(share: list[LaunchShape], target: HostTarget) -> "subprocess.Popen[bytes]":
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "autoclave.emulator.a630.translation"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert worker.stdin is not None
+    pickle.dump((share, target), worker.stdin)
+    worker.stdin.close()
+    return worker
+
+
+def _finish_worker(worker: "subprocess.Popen[bytes]") -> list[Translation]:
+    assert worker.stdout is not None
+    data = worker.stdout.read()
+    if worker.wait() != 0 or not data:
+        raise EmulationError(f"translating kernels: a process of the translator ended with code {worker.returncode}")
+    result: list[Translation] | AutoclaveError = pickle.loads(data)
+    if isinstance(result, AutoclaveError):
+        raise result
+    return result
+
+
+def _work() -> None:
+    """What a process of `translate_all` does: translations of what it reads, or the error."""
+    share, target = pickle.load(sys.stdin.buffer)
+    result: list[Translation] | AutoclaveError
+    try:
+        result = [translate(shape, target) for shape in share]
+    except AutoclaveError as error:
+        result = error
+    pickle.dump(result, sys.stdout.buffer)
+
+
+# Files
+
+
+def pack_translations(translations: Iterable[Translation]) -> bytes:
+    """All of them as one file's bytes, the same for the same translations, each key once."""
+    different = {translation.key: translation for translation in translations}
+    ordered = [different[key] for key in sorted(different)]
+    entries = [
+        {
+            "key": each.key,
+            "kernel": each.kernel,
+            "order": each.order,
+            "size": len(each.code),
+            "target": asdict(each.target),
+            "thread_bytes": each.thread_bytes,
+        }
+        for each in ordered
+    ]
+    header = canonical_json({"format": _FORMAT, "translations": entries})
+    return len(header).to_bytes(8, "little") + header + b"".join(each.code for each in ordered)
+
+
+def unpack_translations(data: bytes) -> dict[str, Translation]:
+    """What `pack_translations` packed, by key. Raises `ArtifactError` if it is anything else."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    try:
+        header = json.loads(data[8:start])
+        if header["format"] != _FORMAT:
+            raise ValueError(f"its format is {header['format']!r}")
+        found: dict[str, Translation] = {}
+        for entry in header["translations"]:
+            translation = _unpacked(entry, data[start : start + entry["size"]])
+            start += entry["size"]
+            found[translation.key] = translation
+        if start != len(data):
+            raise ValueError(f"{start} bytes of {len(data)} are accounted for")
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ArtifactError(f"the file of translations is malformed: {error!r}; translate again") from error
+    return found
+
+
+def _unpacked(entry: dict[str, Any], code: bytes) -> Translation:
+    target = HostTarget(str(entry["target"]["cpu"]), str(entry["target"]["features"]), int(entry["target"]["lanes"]))
+    if len(code) != entry["size"] or sorted(entry["order"]) != [0, 1, 2]:
+        raise ValueError(f"translation {entry['key']!r} is cut short, or its order is {entry['order']}")
+    x, y, z = entry["order"]
+    return Translation(str(entry["key"]), str(entry["kernel"]), target, code, int(entry["thread_bytes"]), (x, y, z))
+
+
+if __name__ == "__main__":
+    # Pickled classes have to be those of the importable module.
+    from autoclave.emulator.a630 import translation
+
+    translation._work()

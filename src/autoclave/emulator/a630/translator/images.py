@@ -1,0 +1,231 @@
+"""Images: isam reads a texture's pixel, ldib.b and stib.b read and write an image's.
+
+Coordinates are signed. Outside of the image a read gives zeros and a write is dropped. Where all lanes read one pixel it is
+loaded once.
+"""
+
+from dataclasses import dataclass
+
+from autoclave.emulator.a630.instruction import Instruction, Register
+from autoclave.emulator.a630.translator.content import Content
+from autoclave.emulator.a630.translator.faults import THREAD
+from autoclave.emulator.a630.translator.frame import BLACK_AT, IMAGE_BYTES, images_at
+from autoclave.emulator.a630.translator.lanes import Lanes
+from autoclave.emulator.a630.translator.operations import Operation, plus
+from autoclave.emulator.ir import Value, lanes_of, vector
+
+COMPONENTS = 4
+_KNOWN_FLAGS = frozenset({"1d", "imm"})
+"""`1d` reads x and y too; `imm` says that the slot is literal."""
+
+_IMAGE_NAMES = frozenset({"isam", "ldib.b", "stib.b"})
+
+
+@dataclass(frozen=True, slots=True)
+class ImageContext:
+    """The launch's images and textures: their formats, and how many buffers stand before them in the launch block."""
+
+    images: tuple[str, ...]
+    textures: tuple[str, ...]
+    buffers: int
+
+
+def unknown_image(instruction: Instruction, context: ImageContext) -> str | None:
+    """Why there is no rule for an image instruction; None if there is one."""
+    image = instruction.image
+    if instruction.name not in _IMAGE_NAMES or image is None:
+        return ""
+    formats = context.textures if instruction.name == "isam" else context.images
+    if image.texture is None or image.dimensions != 2 or image.array or not image.typed:
+        return f"of the form {image}"
+    if unknown := set(image.flags) - _KNOWN_FLAGS:
+        return f"with {', '.join(sorted(unknown))}"
+    if image.texture >= len(formats):
+        return f"of slot {image.texture}, of {len(formats)}"
+    if instruction.type not in ("f16", "f32"):
+        return f"of type {instruction.type}"
+    if instruction.name == "stib.b" and instruction.count != COMPONENTS:
+        return f"of {instruction.count} components"
+    coordinates = instruction.sources[1 if instruction.name == "stib.b" else 0].operand
+    return None if isinstance(coordinates, Register) else "with coordinates that are no registers"
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    base: Value
+    width: Value
+    height: Value
+    half: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pixels:
+    """x and y, both scalars or both vectors; inside: whether they are within the image; index: y * width + x."""
+
+    inside: Value
+    index: Value
+
+    @property
+    def uniform(self) -> bool:
+        return lanes_of(self.index.type) is None
+
+
+def access_image(lanes: Lanes, context: ImageContext, operation: Operation) -> None:
+    """Carry out isam, ldib.b or stib.b."""
+    storing = operation.name == "stib.b"
+    image = _image(lanes, context, operation)
+    coordinates = operation.sources[1 if storing else 0].operand
+    assert isinstance(coordinates, Register)
+    pixels = _pixels(lanes, image, coordinates)
+    if storing:
+        _store(lanes, operation, image, pixels)
+    else:
+        _load(lanes, operation, image, pixels)
+
+
+def _image(lanes: Lanes, context: ImageContext, operation: Operation) -> _Image:
+    ir, slot = lanes.ir, operation.instruction.image
+    assert slot is not None and slot.texture is not None
+    texture = operation.name == "isam"
+    number = slot.texture + (len(context.images) if texture else 0)
+    entry = ir.offset(Value("%launch", "ptr"), images_at(context.buffers) + IMAGE_BYTES * number)
+    return _Image(
+        base=ir.load(entry, "ptr", 8, invariant=True),
+        width=ir.load(ir.offset(entry, 8), "i32", 4, invariant=True),
+        height=ir.load(ir.offset(entry, 12), "i32", 4, invariant=True),
+        half=(context.textures if texture else context.images)[slot.texture] == "float16",
+    )
+
+
+def _pixels(lanes: Lanes, image: _Image, coordinates: Register) -> _Pixels:
+    ir = lanes.ir
+    x, y = lanes.bits(lanes.read(coordinates)), lanes.bits(lanes.read(plus(coordinates, 1)))
+    # A negative number is above every unsigned size.
+    inside = ir.binary("and", *lanes.alike(_below(lanes, x, image.width), _below(lanes, y, image.height)))
+    row = ir.binary("mul", *lanes.alike(y, image.width))
+    return _Pixels(inside, ir.binary("add", *lanes.alike(row, x)))
+
+
+def _below(lanes: Lanes, coordinate: Value, size: Value) -> Value:
+    return lanes.ir.compare("ult", *lanes.alike(coordinate, size))
+
+
+# Reads
+
+
+def _load(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) -> None:
+    loaded = _load_one(lanes, image, pixels) if pixels.uniform else _load_each(lanes, image, pixels)
+    wanted = operation.instruction.image
+    assert wanted is not None
+    (destination,) = operation.destinations
+    for component in range(COMPONENTS):
+        if wanted.mask >> component & 1:
+            register = plus(destination, component)
+            lanes.write(register, _loaded(lanes, operation.instruction, image, loaded[component], register.half))
+
+
+def _loaded(lanes: Lanes, instruction: Instruction, image: _Image, value: Value, half: bool) -> Content:
+    """A component as the register gets it: f16 to f32 exactly, f32 to f16 toward zero."""
+    if image.half == half:
+        return Content(half=half, bits=value, opaque=True)
+    if image.half:
+        return Content(number=_widened(lanes, value), opaque=True)
+    number = lanes.ir.convert("bitcast", value, "float")
+    return Content(half=True, bits=lanes.library("single_to_half_toward_zero", number), opaque=True)
+
+
+def _widened(lanes: Lanes, value: Value) -> Value:
+    """Halves as f32; a single one may have been widened with its pixel."""
+    return value if value.type == "float" else lanes.library("half_to_single", value)
+
+
+def _load_one(lanes: Lanes, image: _Image, pixels: _Pixels) -> list[Value]:
+    """The pixel of all lanes."""
+    ir = lanes.ir
+    element = "i16" if image.half else "i32"
+    pointer = ir.offset(image.base, ir.convert("zext", pixels.index, "i64"), f"[4 x {element}]")
+    pointer = ir.select(pixels.inside, pointer, ir.offset(THREAD, BLACK_AT))
+    pixel = ir.load(pointer, vector(COMPONENTS, element), 2 if image.half else 4)
+    return [ir.element(pixel, component) for component in range(COMPONENTS)]
+
+
+def _load_each(lanes: Lanes, image: _Image, pixels: _Pixels) -> list[Value]:
+    """Each lane's pixel, in words of 64 bits."""
+    mask = pixels.inside if lanes.mask is None else lanes.ir.binary("and", pixels.inside, lanes.mask)
+    words = [_gather_word(lanes, image, pixels.index, word, mask) for word in range(1 if image.half else 2)]
+    return _components(lanes, words, image.half)
+
+
+def _gather_word(lanes: Lanes, image: _Image, index: Value, word: int, mask: Value) -> Value:
+    ir = lanes.ir
+    if not image.half:
+        index = ir.with_constant("shl", index, 1)
+        index = ir.with_constant("or", index, word) if word else index
+    return ir.gather(ir.offset(image.base, index, "i64"), vector(lanes.lanes, "i64"), 2 if image.half else 4, mask)
+
+
+def _components(lanes: Lanes, words: list[Value], half: bool) -> list[Value]:
+    """Words of each lane's pixel to a vector for each component."""
+    ir = lanes.ir
+    each = COMPONENTS if half else COMPONENTS // 2
+    element = "i16" if half else "i32"
+    parts = []
+    for word in words:
+        flat = vector(each * lanes.lanes, element)
+        parts.append(ir.emit(f"bitcast {word.type} {word.text} to {flat}", flat))
+    return [
+        ir.shuffle(part, None, range(component, each * lanes.lanes, each)) for part in parts for component in range(each)
+    ]
+
+
+# Writes
+
+
+def _store(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) -> None:
+    ir = lanes.ir
+    data = operation.sources[0].operand
+    assert isinstance(data, Register)
+    components = [
+        lanes.vector(_stored(lanes, image, lanes.read(plus(data, component)))) for component in range(COMPONENTS)
+    ]
+    inside = lanes.vector(pixels.inside)
+    mask = inside if lanes.mask is None else ir.binary("and", inside, lanes.mask)
+    index = lanes.vector(pixels.index)
+    if image.half:
+        _scatter_word(lanes, image, components, index, mask)
+        return
+    index = ir.with_constant("shl", index, 1)
+    _scatter_word(lanes, image, components[:2], index, mask)
+    _scatter_word(lanes, image, components[2:], ir.with_constant("or", index, 1), mask)
+
+
+def _stored(lanes: Lanes, image: _Image, content: Content) -> Value:
+    """A component as the image gets it, its bits."""
+    if content.half == image.half:
+        return lanes.bits(content)
+    if image.half:
+        number = lanes.ir.convert("bitcast", lanes.hidden_bits(content), "float")
+        return lanes.library("single_to_half_toward_zero", number)
+    return lanes.ir.convert("bitcast", lanes.library("half_to_single", lanes.bits(content)), "i32")
+
+
+def _scatter_word(lanes: Lanes, image: _Image, components: list[Value], index: Value, mask: Value) -> None:
+    """Words of 64 bits, each of one lane's components."""
+    ir = lanes.ir
+    joined = _interleaved(lanes, components)
+    word = vector(lanes.lanes, "i64")
+    value = ir.emit(f"bitcast {joined.type} {joined.text} to {word}", word)
+    ir.scatter(value, ir.offset(image.base, index, "i64"), 2 if image.half else 4, mask)
+
+
+def _interleaved(lanes: Lanes, components: list[Value]) -> Value:
+    """Lane 0 of each component, then lane 1 of each, and so on."""
+    ir, count = lanes.ir, lanes.lanes
+    if len(components) == 2:
+        return ir.shuffle(*components, [lane + count * part for lane in range(count) for part in range(2)])
+    x_z = _interleaved(lanes, [components[0], components[2]])
+    y_w = _interleaved(lanes, [components[1], components[3]])
+    return ir.shuffle(x_z, y_w, [at + 2 * count * part for at in range(2 * count) for part in range(2)])
+
+
+

@@ -1,0 +1,447 @@
+"""The whole function of a kernel: all vectors of all workgroups of a range.
+
+    i32 kernel(ptr launch, ptr thread, i64 first, i64 last)
+
+runs the workgroups first..last-1 (x fastest) of the launch and returns a status, see `frame`. A vector's threads follow
+one another with the workgroup's first side fastest, as `Geometry` says. Where a workgroup has several vectors and a barrier, each
+vector runs to its next barrier, and goes on when all have come so far.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
+from autoclave.emulator.a630.launch import KernelCode, Size3
+from autoclave.emulator.a630.translator import alu, images, memory, moves
+from autoclave.emulator.a630.translator.control import VECTOR_DONE, Control
+from autoclave.emulator.a630.translator.faults import LEAVE, THREAD, Exits
+from autoclave.emulator.a630.translator.flow import Block, find_blocks
+from autoclave.emulator.a630.translator.frame import (
+    DONE,
+    EXHAUSTED,
+    FAULT_AT,
+    LEFT_AT,
+    WORKGROUP_AT,
+    Scratch,
+)
+from autoclave.emulator.a630.translator.images import ImageContext
+from autoclave.emulator.a630.translator.lanes import Lanes
+from autoclave.emulator.a630.translator.memory import MemoryContext
+from autoclave.emulator.a630.translator.observation import analyse_uses, effect_of
+from autoclave.emulator.a630.translator.operations import HALF, Operation
+from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
+from autoclave.emulator.ir import Builder, Module, Value, constant, lanes_of, numbers, vector
+from autoclave.emulator.vector import ATTRIBUTES, library
+from autoclave.errors import UnknownInstruction
+
+_LAUNCH = Value("%launch", "ptr")
+_SIDES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How the threads of a workgroup are laid out in vectors.
+
+    order: the sides of the workgroup, the one whose threads are neighbours first.
+    """
+
+    local_size: Size3
+    lanes: int
+    order: Size3 = (0, 1, 2)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a workgroup."""
+        return prod(self.local_size)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a workgroup; the last one may have lanes without a thread."""
+        return -(-self.threads // self.lanes)
+
+    def spanned(self) -> tuple[bool, bool, bool]:
+        """For x, y, z: whether that coordinate may differ between the lanes of a vector."""
+        found = [False, False, False]
+        covered = 1
+        for side in self.order:
+            size = self.local_size[side]
+            found[side] = size > 1 and covered % self.lanes != 0
+            covered *= size
+        return found[0], found[1], found[2]
+
+    def thread(self, vector_number: int, lane: int) -> Size3:
+        """The coordinates of a lane's thread."""
+        index = vector_number * self.lanes + lane
+        found = [0, 0, 0]
+        for side in self.order:
+            index, found[side] = divmod(index, self.local_size[side])
+        return found[0], found[1], found[2]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelIr:
+    """LLVM IR of a kernel, and the size of the thread block that it needs."""
+
+    text: str
+    thread_bytes: int
+
+
+def choose_geometry(
+    kernel: KernelCode, instructions: Sequence[Instruction], local_size: Size3, lanes: int
+) -> Geometry:
+    """The layout of threads that suits a kernel best."""
+    return Geometry(local_size, lanes)
+
+
+def translate_kernel(
+    kernel: KernelCode,
+    instructions: Sequence[Instruction],
+    geometry: Geometry,
+    image_formats: tuple[str, ...],
+    texture_formats: tuple[str, ...],
+    f16c: bool,
+) -> KernelIr:
+    """The function `kernel` as IR. Raises `UnknownInstruction`, which names all that there is no rule for."""
+    blocks = find_blocks(instructions, kernel.name)
+    context = ImageContext(image_formats, texture_formats, len(kernel.buffer_slots))
+    _refuse_unknown(kernel, blocks, context)
+    return _Kernel(kernel, blocks, geometry, context, f16c).translate()
+
+
+def _refuse_unknown(kernel: KernelCode, blocks: Sequence[Block], context: ImageContext) -> None:
+    found: dict[str, list[int]] = {}
+    for block in blocks:
+        for operation in block.operations:
+            reason = _unknown(operation.instruction, context)
+            if reason is not None:
+                found.setdefault(f"{operation.name} {reason}".strip(), []).append(operation.pc)
+    if found:
+        listed = "; ".join(f"{what} ({len(pcs)} times, first at pc {pcs[0]})" for what, pcs in sorted(found.items()))
+        raise UnknownInstruction(f"translating kernel {kernel.name!r}: there is no rule for {listed}")
+
+
+def _unknown(instruction: Instruction, context: ImageContext) -> str | None:
+    """Why there is no rule for an instruction; None if there is one."""
+    name = instruction.name
+    if instruction.category in (2, 3, 4):
+        return alu.unknown_arithmetic(instruction)
+    if name in _MOVES:
+        return moves.unknown_move(instruction)
+    if name in _MEMORY:
+        return memory.unknown_memory(instruction)
+    return images.unknown_image(instruction, context)
+
+
+_MOVES = frozenset({"mov", "cov", "mova", "swz", "gat", "sct"})
+_MEMORY = frozenset({"ldg", "stg", "ldg.a", "stg.a", "ldl", "stl", "ldp", "stp"})
+
+
+class _Kernel:
+    def __init__(
+        self, kernel: KernelCode, blocks: Sequence[Block], geometry: Geometry, context: ImageContext, f16c: bool
+    ) -> None:
+        self._kernel = kernel
+        self._blocks = blocks
+        self._geometry = geometry
+        self._images = context
+        self._f16c = f16c
+        merged = kernel.merged_registers
+        effects = [[effect_of(operation, merged) for operation in block.operations] for block in blocks]
+        self._uniformity = analyse_uniformity(
+            blocks,
+            [[access_of(operation, merged) for operation in block.operations] for block in blocks],
+            self._varying_at_entry(),
+        )
+        masked = [self._uniformity.masked(block.number) for block in blocks]
+        self._uses = analyse_uses(blocks, effects, masked)
+        self._module = Module(ATTRIBUTES.replace("willreturn ", ""))
+        self._ir = Builder(self._module)
+        self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion)
+        self._exits = Exits()
+        self._waits = geometry.vectors > 1 and any(block.barrier for block in blocks)
+
+    def _varying_at_entry(self) -> int:
+        first = self._kernel.local_invocation_id
+        if first + _SIDES > ADDRESS_REGISTER:
+            return 0
+        return sum(1 << first + side for side, spans in enumerate(self._geometry.spanned()) if spans)
+
+    def translate(self) -> KernelIr:
+        ir = self._ir
+        left_at = ir.in_entry(f"getelementptr i8, ptr %thread, i64 {LEFT_AT}", "ptr")
+        self._left = ir.alloca("i64")
+        initial = ir.in_entry(f"load i64, ptr {left_at.text}, align 8", "i64")
+        ir.at_entry(f"store i64 {initial.text}, ptr {self._left.text}, align 8")
+        self._workgroup = ir.alloca("i64")
+        self._vector = ir.alloca("i32")
+        self._pending = ir.alloca("i1")
+        self._emit_workgroups()
+        control = self._emit_vector()
+        frame_bytes = self._emit_barriers(control)
+        self._emit_registers(control)
+        self._emit_leave(left_at)
+        scratch = Scratch(
+            self._kernel.shared_bytes, self._private_bytes(), frame_bytes, self._geometry.vectors if self._waits else 1
+        )
+        text = self._text().replace(_FRAMES, str(scratch.frames)).replace(_FRAME_BYTES, str(frame_bytes))
+        return KernelIr(text, scratch.end)
+
+    def _scratch(self) -> Scratch:
+        """Places that do not depend on the size of a frame."""
+        return Scratch(self._kernel.shared_bytes, self._private_bytes(), 0, self._geometry.vectors if self._waits else 1)
+
+    def _private_bytes(self) -> int:
+        size = self._kernel.private_bytes * self._geometry.lanes
+        return size + -size % 64
+
+    def _text(self) -> str:
+        functions = self._lanes.functions
+        for lanes in sorted({lanes for _, lanes in functions}):
+            part = library((name for name, count in functions if count == lanes), lanes, f16c=self._f16c)
+            for line in part.declarations:
+                self._module.declarations.setdefault(line.split("@")[1].split("(")[0] if "@" in line else line, line)
+            self._module.definitions.append(part.definitions)
+        signature = "define i32 @kernel(ptr noalias %launch, ptr noalias %thread, i64 %first, i64 %last)"
+        self._module.definitions.append(self._ir.function(signature))
+        return self._module.text()
+
+    # Loops over workgroups and vectors
+
+    def _emit_workgroups(self) -> None:
+        ir = self._ir
+        ir.label("start")
+        ir.store(Value("%first", "i64"), self._workgroup, 8)
+        ir.jump("workgroups")
+        ir.label("workgroups")
+        number = ir.load(self._workgroup, "i64", 8)
+        ir.branch(ir.compare("ult", number, Value("%last", "i64")), "workgroup", "done")
+        ir.label("done")
+        self._exits.add(self._lanes, DONE)
+        ir.label("workgroup")
+        self._group = self._coordinates(number)
+        self._clear(self._scratch().shared, self._kernel.shared_bytes)
+        if self._waits:
+            self._clear(self._scratch().states, 4 * self._geometry.vectors)
+            self._clear(self._scratch().private, self._private_bytes() * self._geometry.vectors)
+        ir.jump("round")
+        ir.label("round")
+        ir.store(constant(0, "i1"), self._pending, 1)
+        ir.store(constant(0, "i32"), self._vector, 4)
+        ir.jump("vector")
+        ir.label(VECTOR_DONE)
+        if self._waits:
+            ir.store(constant(-1, "i32"), self._state_of(ir.load(self._vector, "i32", 4)), 4)
+        ir.jump("next_vector")
+        ir.label("next_vector")
+        following = ir.with_constant("add", ir.load(self._vector, "i32", 4), 1)
+        ir.store(following, self._vector, 4)
+        more = ir.compare("ult", following, constant(self._geometry.vectors, "i32"))
+        left = ir.load(self._left, "i64", 8)
+        ir.branch(ir.compare("slt", left, constant(0, "i64")), "exhausted", "within", unlikely=True)
+        ir.label("exhausted")
+        self._exits.add(self._lanes, EXHAUSTED)
+        ir.label("within")
+        ir.branch(more, "vector", "round_done")
+        ir.label("round_done")
+        ir.branch(ir.load(self._pending, "i1", 1), "round", "workgroup_done")
+        ir.label("workgroup_done")
+        ir.store(ir.with_constant("add", ir.load(self._workgroup, "i64", 8), 1), self._workgroup, 8)
+        ir.jump("workgroups")
+
+    def _coordinates(self, number: Value) -> list[Value]:
+        """The workgroup's x, y and z."""
+        ir = self._ir
+        groups = [ir.convert("zext", ir.load(ir.offset(_LAUNCH, 4 * side), "i32", 4, invariant=True), "i64") for side in range(2)]
+        x, row = ir.binary("urem", number, groups[0]), ir.binary("udiv", number, groups[0])
+        y, z = ir.binary("urem", row, groups[1]), ir.binary("udiv", row, groups[1])
+        return [ir.convert("trunc", each, "i32") for each in (x, y, z)]
+
+    def _clear(self, offset: int, size: int) -> None:
+        """Zero memory of the thread block, up to 63 bytes more than `size`."""
+        ir = self._ir
+        if size == 0:
+            return
+        head, body, done = (ir.name(stem) for stem in ("clear", "clearing", "cleared"))
+        at = ir.alloca("i64")
+        ir.store(constant(0, "i64"), at, 8)
+        ir.jump(head)
+        ir.label(head)
+        place = ir.load(at, "i64", 8)
+        ir.branch(ir.compare("ult", place, constant(size, "i64")), body, done)
+        ir.label(body)
+        ir.store(constant(0, "<16 x i32>"), ir.offset(ir.offset(THREAD, offset), place), 64)
+        ir.store(ir.with_constant("add", place, 64), at, 8)
+        ir.jump(head)
+        ir.label(done)
+
+    def _state_of(self, number: Value) -> Value:
+        ir = self._ir
+        return ir.offset(ir.offset(THREAD, self._scratch().states), ir.convert("zext", number, "i64"), "i32")
+
+    # One vector
+
+    def _emit_vector(self) -> Control:
+        ir = self._ir
+        ir.label("vector")
+        number = ir.load(self._vector, "i32", 4)
+        first = ir.with_constant("mul", number, self._geometry.lanes)
+        self._threads = ir.binary(
+            "add", ir.splat(first, self._geometry.lanes), numbers(range(self._geometry.lanes), "i32")
+        )
+        valid, active = self._valid()
+        self._first_thread = first
+        private = ir.offset(THREAD, self._scratch().private)
+        if self._waits:
+            private = ir.offset(private, ir.with_constant("mul", ir.convert("zext", number, "i64"), self._private_bytes()))
+        else:
+            self._clear(self._scratch().private, self._private_bytes())
+        self._memory = MemoryContext(
+            exits=self._exits,
+            buffers=len(self._kernel.buffer_slots),
+            shared_bytes=self._kernel.shared_bytes,
+            private_bytes=self._kernel.private_bytes,
+            shared=ir.offset(THREAD, self._scratch().shared),
+            private=private,
+        )
+        ir.jump("resume" if self._waits else "begin")
+        control = Control(
+            lanes=self._lanes,
+            exits=self._exits,
+            blocks=self._blocks,
+            uniformity=self._uniformity,
+            uses=self._uses,
+            valid=valid,
+            active=active,
+            left=self._left,
+            waits=self._waits,
+            execute=self._execute,
+        )
+        control.emit()
+        return control
+
+    def _valid(self) -> tuple[Value | None, Value]:
+        """The lanes that hold a thread, and how many; None if all do, always."""
+        ir, geometry = self._ir, self._geometry
+        if geometry.threads % geometry.lanes == 0:
+            return None, constant(geometry.lanes, "i64")
+        valid = ir.compare("ult", self._threads, constant(geometry.threads, self._threads.type))
+        bits = ir.emit(f"bitcast {valid.type} {valid.text} to i{geometry.lanes}", f"i{geometry.lanes}")
+        return valid, ir.convert("zext", ir.call("llvm.ctpop", bits.type, (bits,)), "i64")
+
+    def _execute(self, block: Block) -> None:
+        for operation in block.operations:
+            self._lanes.pc = operation.pc
+            self._carry_out(operation)
+
+    def _carry_out(self, operation: Operation) -> None:
+        if operation.instruction.category in (2, 3, 4):
+            alu.arithmetic(self._lanes, operation)
+        elif operation.name in _MOVES:
+            moves.move(self._lanes, operation)
+        elif operation.name in _MEMORY:
+            memory.access_memory(self._lanes, self._memory, operation)
+        else:
+            images.access_image(self._lanes, self._images, operation)
+
+    # Registers at a thread's start
+
+    def _emit_registers(self, control: Control) -> None:
+        """Registers are 0 at first, but for the coordinates of workgroup and thread."""
+        ir, files = self._ir, self._lanes.files
+        varying = self._uniformity.varying[0]
+        ir.label("begin")
+        start = self._coordinates_at_start()
+        for place in start:
+            files.slot(place, bool(varying >> place & 1))
+        files.clear()
+        for number in control.masks:
+            ir.store(constant(0, vector(self._geometry.lanes, "i1")), control.mask_of(number), 1)
+        for place, value in start.items():
+            files.store(place, value, bool(varying >> place & 1))
+        control.enter(0)
+
+    def _coordinates_at_start(self) -> Mapping[int, Value]:
+        found: dict[int, Value] = {}
+        for first, values in ((self._kernel.work_group_id, self._group), (self._kernel.local_invocation_id, self._local())):
+            if first + _SIDES <= ADDRESS_REGISTER:
+                found |= {first + side: value for side, value in enumerate(values)}
+        return found
+
+    def _local(self) -> list[Value]:
+        """The coordinates of each lane's thread, scalars where all lanes have the same."""
+        ir, geometry = self._ir, self._geometry
+        spanned = geometry.spanned()
+        found = [constant(0, "i32")] * _SIDES
+        stride = 1
+        for side in geometry.order:
+            size = geometry.local_size[side]
+            if size > 1:
+                index = self._threads if spanned[side] else self._first_thread
+                found[side] = ir.with_constant("urem", ir.with_constant("udiv", index, stride), size)
+            stride *= size
+        return found
+
+    # Barriers
+
+    def _emit_barriers(self, control: Control) -> int:
+        """Where vectors leave and resume; returns how many bytes of a frame they take."""
+        if not self._waits:
+            return 0
+        ir = self._ir
+        size = 0
+        for number, resumption in enumerate(control.resumptions, 1):
+            ir.label(f"wait{number}")
+            vector_number = ir.load(self._vector, "i32", 4)
+            ir.store(constant(number, "i32"), self._state_of(vector_number), 4)
+            ir.store(constant(1, "i1"), self._pending, 1)
+            size = max(size, self._transfer(control, number, storing=True))
+            ir.jump("next_vector")
+            ir.label(resumption.label)
+            self._transfer(control, number, storing=False)
+            ir.jump(f"go_on{number}")
+        ir.label("resume")
+        state = ir.load(self._state_of(ir.load(self._vector, "i32", 4)), "i32", 4)
+        cases = " ".join(f"i32 {number}, label %resume{number}" for number in range(1, len(control.resumptions) + 1))
+        ir.effect(f"switch i32 {state.text}, label %begin [ i32 -1, label %next_vector {cases} ]")
+        return size
+
+    def _transfer(self, control: Control, number: int, storing: bool) -> int:
+        """Move registers and masks between their variables and the vector's frame; returns the frame's size."""
+        ir, files, lanes = self._ir, self._lanes.files, self._geometry.lanes
+        resumption = control.resumptions[number - 1]
+        index = ir.convert("zext", ir.load(self._vector, "i32", 4), "i64")
+        start = ir.binary("mul", index, Value(_FRAME_BYTES, "i64"))
+        frame = ir.offset(ir.offset(THREAD, start), Value(_FRAMES, "i64"))
+        offset = 0
+        for place in resumption.kept:
+            varying = bool(resumption.varying >> place & 1)
+            pointer, type_ = files.slot(place, varying)
+            self._copy(frame, offset, pointer, type_, storing)
+            offset += 64 if lanes_of(type_) is None else 4 * lanes
+        for mask in resumption.masks:
+            self._copy(frame, offset, control.mask_of(mask), f"<{lanes} x i1>", storing)
+            offset += 64
+        return offset + -offset % 64
+
+    def _copy(self, frame: Value, offset: int, variable: Value, type_: str, storing: bool) -> None:
+        ir = self._ir
+        place = ir.offset(frame, offset)
+        source, target = (variable, place) if storing else (place, variable)
+        ir.store(ir.load(source, type_, 1), target, 1)
+
+    def _emit_leave(self, left_at: Value) -> None:
+        ir = self._ir
+        ir.label(LEAVE)
+        status = ir.phi(self._exits.ways)
+        ir.store(ir.load(self._left, "i64", 8), left_at, 8)
+        ir.store(ir.load(self._workgroup, "i64", 8), ir.offset(THREAD, WORKGROUP_AT), 8)
+        ir.store(ir.load(self._vector, "i32", 4), ir.offset(THREAD, FAULT_AT + 12), 4)
+        ir.effect(f"ret i32 {status.text}")
+
+
+_FRAMES = "{frames}"
+_FRAME_BYTES = "{frame bytes}"
+"""Stand in the text for numbers that are known at its end."""
+
+__all__ = ["HALF", "Geometry", "KernelIr", "translate_kernel"]
