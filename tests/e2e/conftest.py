@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# Lets tests import from the other folders of tests/ as they do under Pants, whose source root it is.
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CONTENTS = (
@@ -64,3 +68,12 @@ def workspace(tmp_path: Path) -> Workspace:
         elif source.exists():
             shutil.copy2(source, root / name)
     return Workspace(root, tmp_path / "store")
+
+
+@pytest.fixture
+def catalogue(workspace: Workspace, warm: Workspace) -> Workspace:
+    """A checkout without models; toolchains come from a store that all tests of this module share."""
+    for path in (workspace.root / "models").iterdir():
+        if path.name != "prelude.py":
+            path.unlink()
+    return type(workspace)(workspace.root, warm.store)

@@ -29,7 +29,7 @@ def test_command_works_in_a_clean_environment(workspace: Workspace, tmp_path: Pa
 
     listed = autoclave("--help")
     assert listed.returncode == 0
-    for command in ("inspect", "disasm", "verify", "run", "diff", "lock", "parity"):
+    for command in ("inspect", "disasm", "verify", "run", "diff", "lock", "parity", "profile", "trace"):
         assert command in listed.stdout
         assert autoclave(command, "--help").returncode == 0
 

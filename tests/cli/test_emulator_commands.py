@@ -1,0 +1,109 @@
+"""`autoclave run`, `parity` and `profile` on a630 artifacts, through the command's own entry point, down to the emulator."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from cli.command_line import autoclave
+from emulator.a630_artifacts import ADD_BYTES, MULTIPLY, example_inputs, expected_result, write_artifact
+from native.cpu_artifacts import write_artifact as write_cpu_artifact
+
+from autoclave.parity.check_file import read_check
+
+if TYPE_CHECKING:  # found by name or run as processes of their own; said here so that Pants knows
+    import autoclave.cli.parity
+    import autoclave.cli.profile
+    import autoclave.cli.run
+    import autoclave.emulator.__main__
+    import autoclave.emulator.profile
+    import autoclave.parity.a630.__main__
+    import autoclave.parity.a630.bisect
+    import autoclave.parity.a630.record  # noqa: F401
+
+OPEN = ("--sandbox", "none")
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory: an artifact and inputs."""
+    monkeypatch.chdir(tmp_path)
+    write_artifact(tmp_path / "model.pkl")
+    np.savez(tmp_path / "in.npz", **example_inputs())  # type: ignore[arg-type]
+    return tmp_path
+
+
+def test_run_in_bubblewrap_gives_what_numpy_gives(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = autoclave(capsys, "run", "model.pkl", "--inputs", "in.npz", "--output", "out.npz", "--repeat", "3")
+
+    assert done.code == 0, done.err
+    assert "forward, 3 times: median" in done.out
+    with np.load(directory / "out.npz") as outputs:
+        assert np.array_equal(outputs["result"], expected_result(**example_inputs()))
+
+
+def test_record_replay_and_bisect(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = ("model.pkl", "model.check.zst", *OPEN)
+    recorded = autoclave(capsys, "parity", "record", *both, "--launches", "launches.json")
+    replayed = autoclave(capsys, "parity", "replay", *both, "--bisect", "launches.json", "--report", "report.json")
+
+    assert recorded.code == 0, recorded.err
+    assert read_check(directory / "model.check.zst").recorded_by.kind == "emulator"
+    assert replayed.code == 0, replayed.err + replayed.out
+    assert replayed.out.endswith("parity: WARNING\nbisect: all 4 launches leave the same bits\n")
+    assert json.loads((directory / "report.json").read_text())["status"] == "warning"
+
+    write_artifact(directory / "other.pkl", [*ADD_BYTES[:-3], *MULTIPLY[-3:]])
+    differing = autoclave(capsys, "parity", "replay", *both, "--bisect", "other.pkl")
+
+    assert differing.code == 1
+    assert "bisect: launch 2 of run, kernel 2 add_bytes, is the first that differs" in differing.out
+
+
+def test_evidence_that_is_not_there_has_an_exit_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    both = ("model.pkl", "model.check.zst", *OPEN)
+    autoclave(capsys, "parity", "record", *both)
+
+    done = autoclave(capsys, "parity", "replay", *both, "--require-hardware-evidence")
+
+    assert done.code == 3
+    assert done.out.endswith(
+        "parity: UNVERIFIED\nreproduce with: "
+        "autoclave parity replay model.pkl model.check.zst --require-hardware-evidence\n"
+    )
+
+
+def test_profile_prints_a_table_and_draws_a_chart(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = autoclave(capsys, "profile", "model.pkl", "--sort", "order", "--top", "2", "--svg", "p.svg", *OPEN)
+
+    assert done.code == 0, done.err
+    heading, columns, first, second, rest = done.out.splitlines()
+    assert heading.startswith("part run: 3 launches, 208 instructions, 232 B, ")
+    assert columns.split() == ["launch", "kernel", "threads", "instructions", "share", "bytes", "time"]
+    assert first.split()[:8] == ["0", "1", "multiply", "8", "96.0", "46.2", "%", "96.0"]
+    assert second.split()[:2] == ["1", "copy"]
+    assert rest == "  and 1 launch more; --top 0 shows all"
+    assert len(ElementTree.parse(directory / "p.svg").findall(".//{*}g[@role='listitem']")) == 6
+
+
+def test_profile_as_json_has_all_launches(capsys: pytest.CaptureFixture[str]) -> None:
+    done = autoclave(capsys, "profile", "model.pkl", "--top", "1", "--json", *OPEN)
+
+    launches = done.json["launches"]
+    assert [(each["name"], each["instructions"], each["bytes"]) for each in launches] == [
+        ("multiply", 96, 96),
+        ("copy", 0, 64),
+        ("add_bytes", 112, 72),
+    ]
+    assert launches[0]["workgroups"] == [2, 1, 1] and launches[1]["kernel"] is None
+
+
+def test_profile_refuses_other_hardware(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_cpu_artifact(directory / "model.pkl")
+
+    done = autoclave(capsys, "profile", "model.pkl", *OPEN)
+
+    assert (done.code, done.out) == (2, "")
+    assert "it is for CPU; profile takes artifacts of hardware=qcom" in done.err
