@@ -16,7 +16,7 @@ sin(x), cos(x): below 1/2 in magnitude r = x; else the magnitude's significand (
 rcp, sqrt: the correctly rounded quotient and root in f32; rounding the binary64 ones once more gives the same, because
     53 >= 2 * 24 + 2. rsq: 1 / sqrt(x) in binary64.
 
-Binary64 leaves the rounded result wrong where the exact one lies within some 2^-57 of the middle between two f32: for the
+Binary64 leaves the rounded result wrong where the exact one lies within some 2^-53 (relatively) of the middle between two f32: for the
 arguments in `EXP2_CORRECTIONS`, `SIN_CORRECTIONS` and `COS_CORRECTIONS`, found by looking at all f32 for binary64 results
 near such a middle and computing those in rational arithmetic. With them every function is correctly rounded for every f32.
 
