@@ -19,8 +19,10 @@ def encode(instruction: Instruction) -> int:
             if decode(bits, instruction.pc) == replace(instruction, bits=bits):
                 return bits
             reason = "its attributes do not go together"
-        except (Reserved, UnknownInstruction, ValueError) as error:
+        except (Reserved, UnknownInstruction) as error:
             reason = str(error)
+        except (ValueError, LookupError, TypeError):
+            reason = "it has too few or too many operands"
     raise UnknownInstruction(f"pc {instruction.pc}: {instruction} cannot be encoded: {reason}")
 
 

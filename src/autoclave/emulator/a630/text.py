@@ -1,4 +1,9 @@
-"""Instructions as Mesa's disassembler prints them (ir3-*.xml of Mesa 25.2)."""
+"""Instructions as Mesa's disassembler prints them (ir3-*.xml of Mesa 25.2).
+
+What it leaves out, though the record says it: the width of the registers that ldl, ldlw, ldlv, stl, stlw, stp and stc
+load or store; (rptN) of dp2acc and dp4acc; (r) of a third source beside (nopN), and of a literal in mov; the type of
+dsxpp.1 and dsypp.1. What it prints twice: (r) of a register in mova and mova1.
+"""
 
 import math
 import re

@@ -34,92 +34,63 @@ def _half(fields: Fields) -> bool:
 
 
 _DESTINATION = Destinations(("dst",), _half)
+_OFFSET = Number("offset", "offset", bits=13)
+_SPLIT_OFFSET = SplitNumber("offset_low", "offset_high", "offset", low_bits=8, bits=13)
+_INDEX = (Number("offset", "offset"), Number("shift", "shift"))
+"""What ldg.a and stg.a make of their second source."""
+
+_TYPED = "{sy}{jp}{name}.{type} "
 
 
-def _load(name: str, operation: str, space: str, prefix: str) -> Form:
+def _load(name: str, operation: str, space: str, data: str) -> Form:
     row = f"110 sy jp {operation} -- type:3 {'-' * 9} dst:8 size:8 1 - src:8 offset:13 1"
-    parts: list[Part] = [
-        _SCHEDULING,
-        _TYPE,
-        _DESTINATION,
-        Sources((Gpr("src"),)),
-        Number("offset", "offset", bits=13),
-        _SIZE,
-    ]
-    return form(name, row, parts, f"{{sy}}{{jp}}{{name}}.{{type}} {{{prefix}0}}, {space}[{{m0}}{{offset}}], {{count}}")
+    parts: list[Part] = [_SCHEDULING, _TYPE, _DESTINATION, Sources((Gpr("src"),)), _OFFSET, _SIZE]
+    return form(name, row, parts, _TYPED + data + ", " + space + "[{m0}{offset}], {count}")
 
 
 def _store(name: str, operation: str, space: str, last: str) -> Form:
     row = f"110 sy jp {operation} -- type:3 dst:8 1 offset_low:8 size:8 1 {'-' * 9} offset_high:5 src:8 {last}"
-    offset = SplitNumber("offset_low", "offset_high", "offset", 8, bits=13)
-    parts: list[Part] = [_SCHEDULING, _TYPE, Sources((Gpr("dst"), Gpr("src", _half))), offset, _SIZE]
-    return form(name, row, parts, f"{{sy}}{{jp}}{{name}}.{{type}} {space}[{{m0}}{{offset}}], {{bare1}}, {{count}}")
+    parts: list[Part] = [_SCHEDULING, _TYPE, Sources((Gpr("dst"), Gpr("src", _half))), _SPLIT_OFFSET, _SIZE]
+    return form(name, row, parts, _TYPED + space + "[{m0}{offset}], {bare1}, {count}")
 
 
 _GLOBAL = (
     form(
         "ldg",
         f"110 sy jp 00000 00 type:3 {'-' * 9} dst:8 00 --- size:3 1 0 src1:8 offset:13 1",
-        [_SCHEDULING, _TYPE, _DESTINATION, Sources((Gpr("src1"),)), Number("offset", "offset", bits=13), _SIZE],
-        "{sy}{jp}{name}.{type} {d0}, g[{raw0}{offset}], {count}",
+        [_SCHEDULING, _TYPE, _DESTINATION, Sources((Gpr("src1"),)), _OFFSET, _SIZE],
+        _TYPED + "{d0}, g[{raw0}{offset}], {count}",
     ),
     form(
         "ldg.a",
         f"110 sy jp 00000 00 type:3 {'-' * 9} dst:8 00 --- size:3 1 1 src1:8 shift:2 0 offset:2 src2:8 1",
-        [
-            _SCHEDULING,
-            _TYPE,
-            _DESTINATION,
-            Sources((Gpr("src1"), Gpr("src2"))),
-            Number("offset", "offset"),
-            Number("shift", "shift"),
-            _SIZE,
-        ],
-        "{sy}{jp}{name}.{type} {d0}, g[{shifted}], {count}",
+        [_SCHEDULING, _TYPE, _DESTINATION, Sources((Gpr("src1"), Gpr("src2"))), *_INDEX, _SIZE],
+        _TYPED + "{d0}, g[{shifted}], {count}",
     ),
     form(
         "ldg.k",
         f"110 sy jp 00000 01 type:3 {'-' * 8} target:9 00 --- size:4 0 src1:8 offset:13 1",
-        [
-            _SCHEDULING,
-            _TYPE,
-            Sources((ConstantTarget("target"), Gpr("src1"))),
-            Number("offset", "offset", bits=13),
-            _SIZE,
-        ],
-        "{sy}{jp}{name}.{type} c[{target0}], g[{raw1}{offset}], {count}",
+        [_SCHEDULING, _TYPE, Sources((ConstantTarget("target"), Gpr("src1"))), _OFFSET, _SIZE],
+        _TYPED + "c[{target0}], g[{raw1}{offset}], {count}",
     ),
     form(
         "stg",
         f"110 sy jp 00011 00 type:3 src1:8 1 offset_low:8 00 --- size:3 1 - {'-' * 8} offset_high:5 src3:8 -",
-        [
-            _SCHEDULING,
-            _TYPE,
-            Sources((Gpr("src1"), Gpr("src3", _half))),
-            SplitNumber("offset_low", "offset_high", "offset", 8, bits=13),
-            _SIZE,
-        ],
-        "{sy}{jp}{name}.{type} g[{raw0}{offset}], {m1}, {count}",
+        [_SCHEDULING, _TYPE, Sources((Gpr("src1"), Gpr("src3", _half))), _SPLIT_OFFSET, _SIZE],
+        _TYPED + "g[{raw0}{offset}], {m1}, {count}",
     ),
     form(
         "stg.a",
         f"110 sy jp 00011 01 type:3 src1:8 1 src2:8 00 --- size:3 1 - {'-' * 8} shift:2 0 offset:2 src3:8 -",
-        [
-            _SCHEDULING,
-            _TYPE,
-            Sources((Gpr("src1"), Gpr("src2"), Gpr("src3", _half))),
-            Number("offset", "offset"),
-            Number("shift", "shift"),
-            _SIZE,
-        ],
-        "{sy}{jp}{name}.{type} g[{shifted}], {m2}, {count}",
+        [_SCHEDULING, _TYPE, Sources((Gpr("src1"), Gpr("src2"), Gpr("src3", _half))), *_INDEX, _SIZE],
+        _TYPED + "g[{shifted}], {m2}, {count}",
     ),
 )
 
 _LOCAL_AND_PRIVATE = (
-    _load("ldl", "00001", "l", "bare_d"),
-    _load("ldp", "00010", "p", "d"),
-    _load("ldlw", "01010", "l", "bare_d"),
+    _load("ldl", "00001", "l", "{bare_d0}"),
+    _load("ldp", "00010", "p", "{d0}"),
+    _load("ldlw", "01010", "l", "{bare_d0}"),
     _store("stl", "00100", "l", "-"),
     _store("stp", "00101", "p", "0"),
     _store("stlw", "01011", "l", "-"),
@@ -127,7 +98,7 @@ _LOCAL_AND_PRIVATE = (
         "ldlv",
         f"110 sy jp 11111 -- type:3 {'-' * 9} dst:8 size:8 11 00000000 offset:13 0",
         [_SCHEDULING, _TYPE, _DESTINATION, Number("offset", "offset"), _SIZE],
-        "{sy}{jp}{name}.{type} {bare_d0}, l[{plain_offset}], {count}",
+        _TYPED + "{bare_d0}, l[{plain_offset}], {count}",
     ),
 )
 
@@ -136,7 +107,7 @@ _CONSTANTS = (
         "stc",
         f"110 sy jp 11100 -- type:3 {'-' * 8} target:9 ----- size:3 1 {'0' * 9} ----- src:8 -",
         [_SCHEDULING, _TYPE, Sources((ConstantTarget("target"), Gpr("src", _half))), _SIZE],
-        "{sy}{jp}{name}.{type} c[{target0}], {bare1}, {count}",
+        _TYPED + "c[{target0}], {bare1}, {count}",
     ),
     form(
         "ldc",
@@ -156,7 +127,7 @@ _CONSTANTS = (
 
 def _lane(name: str, operation: str, bits: str) -> Form:
     row = f"110 sy jp 00000 1- type:3 {'-' * 8} 0 dst:8 {'-' * 8} {bits} {operation} -- - -- - -- 00 --- 0"
-    return form(name, row, [_SCHEDULING, _TYPE, Destinations()], "{sy}{jp}{name}.{type} {d0}")
+    return form(name, row, [_SCHEDULING, _TYPE, Destinations()], _TYPED + "{d0}")
 
 
 _IMAGE_PARTS = (_SCHEDULING, _TYPE, _STEPS)
