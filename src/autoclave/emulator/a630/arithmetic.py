@@ -88,7 +88,7 @@ _TABLE = (
     ),
     Rule(
         "nan-payload",
-        "mov, sel, swz and bitwise operations change no bit of a NaN or a denormal.",
+        "mov, swz and sel change no bit of a NaN or a denormal; nor do bitwise operations, which know of no floats.",
         "declared",
         "E",
         "One E flushes the data of sel.f32, in doubt; a selection is taken for a move.",
