@@ -1,0 +1,16 @@
+"""How the emulated device works. No setting changes a result."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """threads: host threads that share a launch's workgroups.
+    translations: a folder that keeps host code of kernels for the next process; None keeps nothing.
+    survey: a JSON file to write when the process ends: launches, kernels, instructions by name, what was not translated.
+    """
+
+    threads: int = 1
+    translations: Path | None = None
+    survey: Path | None = None
