@@ -70,13 +70,34 @@ class LaunchShape:
 
 @cache
 def _translator_digest() -> str:
-    """The digest of all code that host code follows from."""
-    here = Path(__file__).parent
-    folders = (here, here / "encoding", here / "translator", here.parent / "vector")
+    """The digest of all code that host code follows from: of just that, since an action has no other files."""
     digest = hashlib.sha256()
-    for path in sorted([*(file for folder in folders for file in folder.glob("*.py")), *here.parent.glob("*.py")]):
+    for path in translator_files():
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def translator_files() -> tuple[Path, ...]:
+    """The source files of the emulator that this module imports, itself among them, in an order that is always the same."""
+    emulator = Path(__file__).parents[1]
+    named = (emulator / name for name in _TRANSLATOR_FILES)
+    found = (path for folder in _TRANSLATOR_FOLDERS for path in sorted((emulator / folder).glob("*.py")))
+    return (*named, *found)
+
+
+_TRANSLATOR_FILES = (
+    "__init__.py",
+    "a630/__init__.py",
+    "a630/decoder.py",
+    "a630/instruction.py",
+    "a630/launch.py",
+    "a630/translation.py",
+    "elementary.py",
+    "ir.py",
+    "jit.py",
+    "memory.py",
+)
+_TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "vector")
 
 
 def launch_shape(launch: Launch) -> LaunchShape:
