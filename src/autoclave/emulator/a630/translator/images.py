@@ -84,15 +84,15 @@ def access_image(lanes: Lanes, context: ImageContext, operation: Operation) -> N
 
 
 def _image(lanes: Lanes, context: ImageContext, operation: Operation) -> _Image:
-    ir, slot = lanes.ir, operation.instruction.image
+    slot = operation.instruction.image
     assert slot is not None and slot.texture is not None
     texture = operation.name == "isam"
     number = slot.texture + (len(context.images) if texture else 0)
-    entry = ir.offset(Value("%launch", "ptr"), images_at(context.buffers) + IMAGE_BYTES * number)
+    entry = images_at(context.buffers) + IMAGE_BYTES * number
     return _Image(
-        base=ir.load(entry, "ptr", 8, invariant=True),
-        width=ir.load(ir.offset(entry, 8), "i32", 4, invariant=True),
-        height=ir.load(ir.offset(entry, 12), "i32", 4, invariant=True),
+        base=lanes.bound(entry, "ptr", 8),
+        width=lanes.bound(entry + 8, "i32", 4),
+        height=lanes.bound(entry + 12, "i32", 4),
         half=(context.textures if texture else context.images)[slot.texture] == "float16",
     )
 

@@ -157,7 +157,7 @@ class _Kernel:
         self._uses = analyse_uses(blocks, effects, masked)
         self._module = Module(ATTRIBUTES.replace("willreturn ", ""))
         self._ir = Builder(self._module)
-        self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion)
+        self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion, f16c)
         self._exits = Exits()
         self._waits = geometry.vectors > 1 and any(block.barrier for block in blocks)
 

@@ -6,6 +6,7 @@ makes values of them again): a scalar one where all lanes hold the same, else a 
 
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from autoclave.emulator.a630.instruction import (
@@ -81,7 +82,7 @@ class Lanes:
     functions: those of the vector library that are used, by name and lanes.
     """
 
-    def __init__(self, builder: Builder, lanes: int, merged: bool, demotion: bool) -> None:
+    def __init__(self, builder: Builder, lanes: int, merged: bool, demotion: bool, f16c: bool) -> None:
         self.ir = builder
         self.lanes = lanes
         self.files = Files(builder, lanes)
@@ -90,6 +91,9 @@ class Lanes:
         self.pc = 0
         self._merged = merged
         self._demotion = demotion
+        self._f16c = f16c
+        self._splats: dict[Value, Value] = {}
+        self._tables: dict[tuple[int, str], Value] = {}
         self._varying = 0
         self._known: dict[int, Content] = {}
         self._written: dict[int, None] = {}
@@ -107,6 +111,8 @@ class Lanes:
         self._known.clear()
         self._written.clear()
         self._constants.clear()
+        self._splats.clear()
+        self._tables.clear()
 
     def finish(self, live: int, observed: int, floats: int, varying: Iterable[int], masked: bool) -> None:
         """Put what the block wrote into variables, as those who follow expect it.
@@ -153,6 +159,13 @@ class Lanes:
             spread &= ~(1 << place)
         for place in members(spread):
             self.files.store(place, self.files.load(place, False), True)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Around IR that does not always run: forget afterwards what was made there."""
+        splats, tables = dict(self._splats), dict(self._tables)
+        yield
+        self._splats, self._tables = splats, tables
 
     # Registers
 
@@ -225,15 +238,20 @@ class Lanes:
             return Content(bits=self.constant_word(operand.number), opaque=True)
         if self._demotion:
             return self.demoted(self.constant_word(operand.number), floating)
-        pointer = self.ir.offset(Value("%launch", "ptr"), CONSTANTS_AT + 2 * operand.number)
-        return Content(half=True, bits=self.ir.load(pointer, "i16", 2, invariant=True), opaque=True)
+        return Content(half=True, bits=self.bound(CONSTANTS_AT + 2 * operand.number, "i16", 2), opaque=True)
 
     def constant_word(self, number: int) -> Value:
         """A word of the constant file; 0 behind its end."""
         if not 0 <= number < 4 * MAX_CONSTANT_VECTORS:
             return constant(0, "i32")
-        pointer = self.ir.offset(Value("%launch", "ptr"), CONSTANTS_AT + 4 * number)
-        return self.ir.load(pointer, "i32", 4, invariant=True)
+        return self.bound(CONSTANTS_AT + 4 * number, "i32", 4)
+
+    def bound(self, offset: int, type_: str, align: int) -> Value:
+        """What the launch block holds at `offset`."""
+        if (offset, type_) not in self._tables:
+            pointer = self.ir.offset(Value("%launch", "ptr"), offset)
+            self._tables[offset, type_] = self.ir.load(pointer, type_, align, invariant=True)
+        return self._tables[offset, type_]
 
     def demoted(self, word: Value, floating: bool) -> Content:
         """The half that a constant of 32 bits is read as."""
@@ -310,7 +328,11 @@ class Lanes:
 
     def vector(self, value: Value) -> Value:
         """A scalar in every lane; a vector as it is."""
-        return self.ir.splat(value, self.lanes)
+        if lanes_of(value.type) is not None:
+            return value
+        if value not in self._splats:
+            self._splats[value] = self.ir.splat(value, self.lanes)
+        return self._splats[value]
 
     def alike(self, *values: Value) -> tuple[Value, ...]:
         """All as vectors if one of them is."""
@@ -337,6 +359,8 @@ class Lanes:
 
     def library(self, name: str, *arguments: Value) -> Value:
         """Call a function of the vector library."""
+        if name == "half_to_single" and self._f16c:
+            return self.ir.convert("fpext", self.ir.convert("bitcast", arguments[0], "half"), "float")
         arguments = self.alike(*arguments)
         lanes = lanes_of(arguments[0].type)
         wide = SCALAR_LANES if lanes is None else lanes

@@ -264,10 +264,12 @@ def _near_or_far(
     labels = [ir.name(stem) for stem in ("far", "near", "moved")]
     ir.branch(ir.any(far), labels[0], labels[1], unlikely=True)
     ir.label(labels[1])
-    move(ir.offset(buffer.host, low))
+    with lanes.aside():
+        move(ir.offset(buffer.host, low))
     ir.jump(labels[2])
     ir.label(labels[0])
-    move(_far_pointers(lanes, context, low, high, total, writing))
+    with lanes.aside():
+        move(_far_pointers(lanes, context, low, high, total, writing))
     ir.jump(labels[2])
     ir.label(labels[2])
 
