@@ -263,7 +263,10 @@ def unpack_translations(data: bytes) -> dict[str, Translation]:
 
 
 def _unpacked(entry: dict[str, Any], code: bytes) -> Translation:
-    target = HostTarget(str(entry["target"]["cpu"]), str(entry["target"]["features"]), int(entry["target"]["lanes"]))
+    made_for = entry["target"]
+    target = HostTarget(
+        str(made_for["cpu"]), str(made_for["features"]), int(made_for["lanes"]), bool(made_for["quick"])
+    )
     if len(code) != entry["size"] or sorted(entry["order"]) != [0, 1, 2]:
         raise ValueError(f"translation {entry['key']!r} is cut short, or its order is {entry['order']}")
     x, y, z = entry["order"]

@@ -77,9 +77,8 @@ class EmulatedProgram(Program):  # type: ignore[misc]
         code = self._kernel.code
         launch = bind_launch(code, groups, local, self._kernel.bind(bufs), self._kernel.words(vals))
         self._device.survey.launched(code)
-        with self._device.survey.translating(code):
-            program = self._device.translations.program(launch)
-        statistics = program.run(launch, self._device.settings.threads)
+        with self._device.survey.running(code):
+            statistics = self._device.translations.run(launch, self._device.settings.threads)
         return statistics.instructions / INSTRUCTIONS_PER_SECOND if wait else None
 
     def _launch_size(self, size: Size3, local_size: Sequence[int] | None) -> tuple[Size3, Size3]:

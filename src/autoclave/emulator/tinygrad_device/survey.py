@@ -29,7 +29,7 @@ class Survey:
         self._kernels.setdefault(_digest(kernel), kernel)
 
     @contextmanager
-    def translating(self, kernel: KernelCode) -> Iterator[None]:
+    def running(self, kernel: KernelCode) -> Iterator[None]:
         """Note an `EmulationError` that is raised inside, and pass it on."""
         try:
             yield
