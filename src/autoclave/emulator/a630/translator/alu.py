@@ -4,8 +4,7 @@ All sources of an instruction have one width, at which it is computed; (sat) com
 The rules are those of `autoclave.emulator.a630.arithmetic`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 from autoclave.emulator.a630.instruction import Instruction, Source
@@ -40,13 +39,11 @@ def unknown_arithmetic(instruction: Instruction) -> str | None:
         if half not in FLOAT_RULES[name].widths or instruction.extra:
             return "of this width, or with (ei)"
         return None
-    if instruction.extra and name != "add.u":
+    if instruction.extra and (name != "add.u" or instruction.saturate):
         return "with (ei)"
     if name in INTEGER_RULES:
         return "with (sat)" if instruction.saturate and name not in _SATURATING else None
-    if _comparison_kind(name):
-        return "with (sat)" if instruction.saturate else None
-    return ""
+    return None if _comparison_kind(name) else ""
 
 
 def reads_of(instruction: Instruction, index: int) -> Reads:
@@ -170,6 +167,8 @@ def _comparison(lanes: Lanes, instruction: Instruction, sources: Sources, half: 
         found = lanes.ir.compare_floats(condition, *lanes.alike(*operands))
     else:
         found = lanes.ir.compare(condition, *lanes.alike(*(lanes.bits(content) for _, content in sources)))
+    if instruction.saturate:
+        found = lanes.ir.invert(found)
     if instruction.name.startswith("cmps"):
         return Content(half=half, predicate=found)
     truth = lanes.ir.convert("sext", found, "i16" if instruction.sources[0].operand.half else "i32")
@@ -213,9 +212,6 @@ def negated_bits(lanes: Lanes, source: Source, content: Content) -> Content:
     if not source.negated:
         return content
     bits = lanes.bits(content)
-    return Content(half=content.half, bits=lanes.ir.with_constant("xor", bits, -0x8000 if content.half else -0x80000000))
-
-
-Carry = Callable[[Lanes, Operation], None]
-ARITHMETIC_NAMES: Mapping[str, object] = FLOAT_RULES | INTEGER_RULES
-"""Names of all rules but comparisons."""
+    return Content(
+        half=content.half, bits=lanes.ir.with_constant("xor", bits, -0x8000 if content.half else -0x80000000)
+    )

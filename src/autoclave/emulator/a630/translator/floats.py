@@ -46,7 +46,9 @@ def float_operand(lanes: Lanes, source: Source, content: Content) -> FloatOperan
     if source.negated:
         value = lanes.ir.negate(value)
         bits = None if bits is None else bits ^ sign
-    return FloatOperand(value, content.half, bits, flushed or (bits is not None and bool(bits & _INFINITIES[content.half])))
+    return FloatOperand(
+        value, content.half, bits, flushed or (bits is not None and bool(bits & _INFINITIES[content.half]))
+    )
 
 
 def _plain(operation: str) -> Callable[[Lanes, FloatOperand, FloatOperand], Result]:

@@ -174,7 +174,9 @@ def _components(lanes: Lanes, words: list[Value], half: bool) -> list[Value]:
         flat = vector(each * lanes.lanes, element)
         parts.append(ir.emit(f"bitcast {word.type} {word.text} to {flat}", flat))
     return [
-        ir.shuffle(part, None, range(component, each * lanes.lanes, each)) for part in parts for component in range(each)
+        ir.shuffle(part, None, range(component, each * lanes.lanes, each))
+        for part in parts
+        for component in range(each)
     ]
 
 
@@ -222,10 +224,8 @@ def _interleaved(lanes: Lanes, components: list[Value]) -> Value:
     """Lane 0 of each component, then lane 1 of each, and so on."""
     ir, count = lanes.ir, lanes.lanes
     if len(components) == 2:
-        return ir.shuffle(*components, [lane + count * part for lane in range(count) for part in range(2)])
+        first, second = components
+        return ir.shuffle(first, second, [lane + count * part for lane in range(count) for part in range(2)])
     x_z = _interleaved(lanes, [components[0], components[2]])
     y_w = _interleaved(lanes, [components[1], components[3]])
     return ir.shuffle(x_z, y_w, [at + 2 * count * part for at in range(2 * count) for part in range(2)])
-
-
-

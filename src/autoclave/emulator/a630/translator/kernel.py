@@ -13,7 +13,7 @@ from math import prod
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
 from autoclave.emulator.a630.launch import KernelCode, Size3
-from autoclave.emulator.a630.translator import alu, images, memory, moves
+from autoclave.emulator.a630.translator import alu, atomics, images, memory, moves
 from autoclave.emulator.a630.translator.control import VECTOR_DONE, Control
 from autoclave.emulator.a630.translator.faults import LEAVE, THREAD, Exits
 from autoclave.emulator.a630.translator.flow import Block, find_blocks
@@ -26,10 +26,11 @@ from autoclave.emulator.a630.translator.frame import (
     Scratch,
 )
 from autoclave.emulator.a630.translator.images import ImageContext
+from autoclave.emulator.a630.translator.indirect import Indirect
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.memory import MemoryContext
-from autoclave.emulator.a630.translator.observation import analyse_uses, effect_of
-from autoclave.emulator.a630.translator.operations import HALF, Operation
+from autoclave.emulator.a630.translator.observation import EVERYTHING, analyse_uses, effect_of
+from autoclave.emulator.a630.translator.operations import Operation, is_indirect, names_registers_indirectly
 from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
 from autoclave.emulator.ir import Builder, Module, Value, constant, lanes_of, numbers, vector
 from autoclave.emulator.vector import ATTRIBUTES, library
@@ -87,9 +88,7 @@ class KernelIr:
     thread_bytes: int
 
 
-def choose_geometry(
-    kernel: KernelCode, instructions: Sequence[Instruction], local_size: Size3, lanes: int
-) -> Geometry:
+def choose_geometry(kernel: KernelCode, instructions: Sequence[Instruction], local_size: Size3, lanes: int) -> Geometry:
     """The layout of threads that suits a kernel best."""
     return Geometry(local_size, lanes)
 
@@ -124,12 +123,16 @@ def _refuse_unknown(kernel: KernelCode, blocks: Sequence[Block], context: ImageC
 def _unknown(instruction: Instruction, context: ImageContext) -> str | None:
     """Why there is no rule for an instruction; None if there is one."""
     name = instruction.name
+    if instruction.category > 4 and is_indirect(Operation(instruction, instruction.sources, instruction.destinations)):
+        return "with a register that a0.x names"
     if instruction.category in (2, 3, 4):
         return alu.unknown_arithmetic(instruction)
     if name in _MOVES:
         return moves.unknown_move(instruction)
     if name in _MEMORY:
         return memory.unknown_memory(instruction)
+    if name in atomics.ATOMIC_NAMES:
+        return atomics.unknown_atomic(instruction)
     return images.unknown_image(instruction, context)
 
 
@@ -147,18 +150,22 @@ class _Kernel:
         self._images = context
         self._f16c = f16c
         merged = kernel.merged_registers
+        indexed = any(names_registers_indirectly(operation) for block in blocks for operation in block.operations)
         effects = [[effect_of(operation, merged) for operation in block.operations] for block in blocks]
         self._uniformity = analyse_uniformity(
             blocks,
             [[access_of(operation, merged) for operation in block.operations] for block in blocks],
             self._varying_at_entry(),
+            everything=indexed,
         )
         masked = [self._uniformity.masked(block.number) for block in blocks]
-        self._uses = analyse_uses(blocks, effects, masked)
+        self._uses = [EVERYTHING] * len(blocks) if indexed else analyse_uses(blocks, effects, masked)
         self._module = Module(ATTRIBUTES.replace("willreturn ", ""))
         self._ir = Builder(self._module)
         self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion, f16c)
         self._exits = Exits()
+        self._lanes.files.indexed = indexed
+        self._lanes.indirection = Indirect(self._lanes, self._exits, merged, kernel.constant_demotion)
         self._waits = geometry.vectors > 1 and any(block.barrier for block in blocks)
 
     def _varying_at_entry(self) -> int:
@@ -189,7 +196,9 @@ class _Kernel:
 
     def _scratch(self) -> Scratch:
         """Places that do not depend on the size of a frame."""
-        return Scratch(self._kernel.shared_bytes, self._private_bytes(), 0, self._geometry.vectors if self._waits else 1)
+        return Scratch(
+            self._kernel.shared_bytes, self._private_bytes(), 0, self._geometry.vectors if self._waits else 1
+        )
 
     def _private_bytes(self) -> int:
         size = self._kernel.private_bytes * self._geometry.lanes
@@ -252,7 +261,10 @@ class _Kernel:
     def _coordinates(self, number: Value) -> list[Value]:
         """The workgroup's x, y and z."""
         ir = self._ir
-        groups = [ir.convert("zext", ir.load(ir.offset(_LAUNCH, 4 * side), "i32", 4, invariant=True), "i64") for side in range(2)]
+        groups = [
+            ir.convert("zext", ir.load(ir.offset(_LAUNCH, 4 * side), "i32", 4, invariant=True), "i64")
+            for side in range(2)
+        ]
         x, row = ir.binary("urem", number, groups[0]), ir.binary("udiv", number, groups[0])
         y, z = ir.binary("urem", row, groups[1]), ir.binary("udiv", row, groups[1])
         return [ir.convert("trunc", each, "i32") for each in (x, y, z)]
@@ -293,7 +305,9 @@ class _Kernel:
         self._first_thread = first
         private = ir.offset(THREAD, self._scratch().private)
         if self._waits:
-            private = ir.offset(private, ir.with_constant("mul", ir.convert("zext", number, "i64"), self._private_bytes()))
+            private = ir.offset(
+                private, ir.with_constant("mul", ir.convert("zext", number, "i64"), self._private_bytes())
+            )
         else:
             self._clear(self._scratch().private, self._private_bytes())
         self._memory = MemoryContext(
@@ -341,6 +355,8 @@ class _Kernel:
             moves.move(self._lanes, operation)
         elif operation.name in _MEMORY:
             memory.access_memory(self._lanes, self._memory, operation)
+        elif operation.name in atomics.ATOMIC_NAMES:
+            atomics.atomic(self._lanes, self._memory, operation)
         else:
             images.access_image(self._lanes, self._images, operation)
 
@@ -363,7 +379,10 @@ class _Kernel:
 
     def _coordinates_at_start(self) -> Mapping[int, Value]:
         found: dict[int, Value] = {}
-        for first, values in ((self._kernel.work_group_id, self._group), (self._kernel.local_invocation_id, self._local())):
+        for first, values in (
+            (self._kernel.work_group_id, self._group),
+            (self._kernel.local_invocation_id, self._local()),
+        ):
             if first + _SIDES <= ADDRESS_REGISTER:
                 found |= {first + side: value for side, value in enumerate(values)}
         return found
@@ -443,5 +462,3 @@ class _Kernel:
 _FRAMES = "{frames}"
 _FRAME_BYTES = "{frame bytes}"
 """Stand in the text for numbers that are known at its end."""
-
-__all__ = ["HALF", "Geometry", "KernelIr", "translate_kernel"]

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from autoclave.emulator.a630.instruction import (
     ADDRESS_REGISTER,
@@ -42,8 +43,10 @@ class Files:
 
     builder: Builder
     lanes: int
+    indexed: bool = False
     scalars: dict[int, Value] = field(default_factory=dict)
     vectors: dict[int, Value] = field(default_factory=dict)
+    arrays: dict[bool, Value] = field(default_factory=dict)
 
     def element(self, place: int) -> str:
         """The integer type of a location."""
@@ -54,8 +57,19 @@ class Files:
         known = self.vectors if varying else self.scalars
         type_ = vector(self.lanes, self.element(place)) if varying else self.element(place)
         if place not in known:
-            known[place] = self.builder.alloca(type_)
+            known[place] = self._element_of_array(place) if self.indexed else self.builder.alloca(type_)
         return known[place], type_
+
+    def array(self, half: bool) -> Value:
+        """All registers of one width, each a vector, one behind the other: where they are indexed."""
+        if half not in self.arrays:
+            self.arrays[half] = self.builder.alloca(f"[{HALF} x {vector(self.lanes, 'i16' if half else 'i32')}]")
+        return self.arrays[half]
+
+    def _element_of_array(self, place: int) -> Value:
+        half = place >= HALF
+        offset = place % HALF * self.lanes * (2 if half else 4)
+        return self.builder.in_entry(f"getelementptr i8, ptr {self.array(half).text}, i64 {offset}", "ptr")
 
     def load(self, place: int, varying: bool) -> Value:
         """What lies in the variable."""
@@ -65,14 +79,43 @@ class Files:
     def store(self, place: int, value: Value, varying: bool) -> None:
         """Put `value` there, in every lane if it is a scalar and the variable is not."""
         pointer, _ = self.slot(place, varying)
-        self.builder.store(self.builder.splat(value, self.lanes) if varying else value, pointer, 2 if not varying else 64)
+        self.builder.store(
+            self.builder.splat(value, self.lanes) if varying else value, pointer, 2 if not varying else 64
+        )
 
     def clear(self) -> None:
         """Zero all variables there are."""
+        for half, array in self.arrays.items():
+            self._clear_array(array, HALF * self.lanes * (2 if half else 4))
         for place in self.scalars:
             self.store(place, constant(0, self.element(place)), False)
         for place in self.vectors:
             self.store(place, constant(0, self.element(place)), True)
+
+    def _clear_array(self, array: Value, size: int) -> None:
+        ir = self.builder
+        head, body, done = (ir.name(stem) for stem in ("clear", "clearing", "cleared"))
+        at = ir.alloca("i64")
+        ir.store(constant(0, "i64"), at, 8)
+        ir.jump(head)
+        ir.label(head)
+        place = ir.load(at, "i64", 8)
+        ir.branch(ir.compare("ult", place, constant(size, "i64")), body, done)
+        ir.label(body)
+        ir.store(constant(0, "<16 x i32>"), ir.offset(array, place), 64)
+        ir.store(ir.with_constant("add", place, 64), at, 8)
+        ir.jump(head)
+        ir.label(done)
+
+
+class Indirection(Protocol):
+    """Registers and constants that are named by a0.x: `indirect.Indirect`."""
+
+    def read(self, operand: Register | Constant, floating: bool) -> Content:
+        """What the operand holds."""
+
+    def write(self, register: Register, content: Content) -> None:
+        """Let the register hold `content`."""
 
 
 class Lanes:
@@ -89,6 +132,7 @@ class Lanes:
         self.functions: set[tuple[str, int]] = set()
         self.mask: Value | None = None
         self.pc = 0
+        self.indirection: Indirection | None = None
         self._merged = merged
         self._demotion = demotion
         self._f16c = f16c
@@ -192,6 +236,10 @@ class Lanes:
 
     def write(self, register: Register, content: Content) -> None:
         """Let the register hold `content`, which is of its width."""
+        if register.relative:
+            assert self.indirection is not None
+            self.indirection.write(register, content)
+            return
         place = location(register, self._merged)
         if content.half and place < HALF:
             content = (
@@ -220,10 +268,13 @@ class Lanes:
 
     def operand(self, operand: Operand, floating: bool = False) -> Content:
         """What an operand of an instruction holds. floating: half constants are demoted as floats."""
-        if isinstance(operand, Register):
-            return self.read(operand)
         if isinstance(operand, Immediate):
             return Content(half=operand.half, literal=operand.bits & (0xFFFF if operand.half else 0xFFFFFFFF))
+        if operand.relative:
+            assert self.indirection is not None
+            return self.indirection.read(operand, floating)
+        if isinstance(operand, Register):
+            return self.read(operand)
         return self.constant(operand, floating)
 
     def constant(self, operand: Constant, floating: bool) -> Content:

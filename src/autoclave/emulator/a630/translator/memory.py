@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autoclave.emulator.a630.instruction import Instruction, Register, Type
 from autoclave.emulator.a630.translator.content import Content
-from autoclave.emulator.a630.translator.faults import THREAD, Exits, first_lane, note_fault, refuse
+from autoclave.emulator.a630.translator.faults import Exits, first_lane, note_fault, refuse
 from autoclave.emulator.a630.translator.frame import (
     BUFFER_BYTES,
     BUFFERS_AT,
@@ -47,10 +47,6 @@ def unknown_memory(instruction: Instruction) -> str | None:
     if instruction.name.startswith("st") and not isinstance(instruction.sources[-1].operand, Register):
         return "of something that is no register"
     return None
-
-
-Move = Callable[[Value, Value | None], None]
-"""Moves all elements at pointers, in the lanes of a mask (None: scalar)."""
 
 
 def access_memory(lanes: Lanes, context: MemoryContext, operation: Operation) -> None:
@@ -174,15 +170,16 @@ def _find_buffer(lanes: Lanes, context: MemoryContext, high: Value, writing: boo
     slot = ir.with_constant("sub", ir.with_constant("lshr", high, _STRIDE_BITS - 32), 1)
     known = ir.compare("ult", slot, constant(context.buffers, "i32"))
     index = ir.select(known, slot, constant(0, "i32"))
-    entry = ir.offset(_LAUNCH, ir.with_constant("add", ir.with_constant("mul", ir.convert("zext", index, "i64"), BUFFER_BYTES), BUFFERS_AT))
+    entry = ir.offset(
+        _LAUNCH,
+        ir.with_constant("add", ir.with_constant("mul", ir.convert("zext", index, "i64"), BUFFER_BYTES), BUFFERS_AT),
+    )
     host = ir.load(entry, "ptr", 8, invariant=True)
     size = ir.load(ir.offset(entry, 16 if writing else 8), "i64", 8, invariant=True)
     return _Buffer(host, ir.select(known, size, constant(0, "i64")))
 
 
-def _uniform_pointer(
-    lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool
-) -> Value:
+def _uniform_pointer(lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool) -> Value:
     """Where one address lies on the host."""
     ir = lanes.ir
     buffer = _find_buffer(lanes, context, high, writing)
@@ -274,41 +271,57 @@ def _near_or_far(
     ir.label(labels[2])
 
 
-def _far_pointers(
-    lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool
-) -> Value:
+def _far_pointers(lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool) -> Value:
     """The host's pointers of addresses in any buffers, looked up lane by lane in a loop."""
     ir = lanes.ir
     found = ir.alloca(vector(lanes.lanes, "ptr"))
-    head, body, look, after, done = (ir.name(stem) for stem in ("lane", "lanebody", "look", "lanenext", "lanesdone"))
-    counter = ir.alloca("i32")
     ir.store(constant(0, vector(lanes.lanes, "i64")), found, 64)
+
+    def look_up(lane: Value) -> None:
+        one_low, one_high = ir.element(low, lane), ir.element(high, lane)
+        buffer = _find_buffer(lanes, context, one_high, writing)
+        address = _joined(lanes, one_low, one_high)
+        offset = ir.with_constant("and", address, (1 << _STRIDE_BITS) - 1)
+        beyond = ir.compare("ugt", ir.with_constant("add", offset, total), buffer.size)
+        caught, fine = ir.name("caught"), ir.name("fine")
+        ir.branch(beyond, caught, fine, unlikely=True)
+        ir.label(caught)
+        note_fault(lanes, context.exits, READ_ONLY_FAULT if writing else GLOBAL_FAULT, lane, address, total)
+        ir.label(fine)
+        pointer = ir.offset(buffer.host, offset)
+        ir.store(pointer, ir.offset(found, ir.convert("zext", lane, "i64"), "ptr"), 8)
+
+    each_lane(lanes, look_up)
+    return ir.load(found, vector(lanes.lanes, "ptr"), 64)
+
+
+def global_pointers(lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool) -> Value:
+    """Where each lane's address lies on the host."""
+    if lanes_of(low.type) is None and lanes_of(high.type) is None:
+        return lanes.vector(_uniform_pointer(lanes, context, low, high, total, writing))
+    return _far_pointers(lanes, context, lanes.vector(low), lanes.vector(high), total, writing)
+
+
+def each_lane(lanes: Lanes, visit: Callable[[Value], None]) -> None:
+    """A loop over the lanes that take part, in order; `visit` gets the lane's number."""
+    ir = lanes.ir
+    head, body, chosen, after, done = (ir.name(stem) for stem in ("lane", "lanebody", "look", "lanenext", "lanesdone"))
+    counter = ir.alloca("i32")
     ir.store(constant(0, "i32"), counter, 4)
     ir.jump(head)
     ir.label(head)
     lane = ir.load(counter, "i32", 4)
     ir.branch(ir.compare("ult", lane, constant(lanes.lanes, "i32")), body, done)
     ir.label(body)
-    ir.branch(ir.element(lanes.all_lanes(), lane), look, after)
-    ir.label(look)
-    one_low, one_high = ir.element(low, lane), ir.element(high, lane)
-    buffer = _find_buffer(lanes, context, one_high, writing)
-    address = _joined(lanes, one_low, one_high)
-    offset = ir.with_constant("and", address, (1 << _STRIDE_BITS) - 1)
-    beyond = ir.compare("ugt", ir.with_constant("add", offset, total), buffer.size)
-    caught, fine = ir.name("caught"), ir.name("fine")
-    ir.branch(beyond, caught, fine, unlikely=True)
-    ir.label(caught)
-    note_fault(lanes, context.exits, READ_ONLY_FAULT if writing else GLOBAL_FAULT, lane, address, total)
-    ir.label(fine)
-    pointer = ir.offset(buffer.host, offset)
-    ir.store(pointer, ir.offset(found, ir.convert("zext", lane, "i64"), "ptr"), 8)
+    ir.branch(ir.element(lanes.all_lanes(), lane), chosen, after)
+    ir.label(chosen)
+    with lanes.aside():
+        visit(lane)
     ir.jump(after)
     ir.label(after)
     ir.store(ir.with_constant("add", lane, 1), counter, 4)
     ir.jump(head)
     ir.label(done)
-    return ir.load(found, vector(lanes.lanes, "ptr"), 64)
 
 
 # Shared and private memory
@@ -367,6 +380,3 @@ def _private(lanes: Lanes, context: MemoryContext, operation: Operation) -> None
         else:
             value = lanes.vector(_cut(lanes, lanes.bits(lanes.read(register)), size))
             ir.scatter(value, pointers, 1, mask)
-
-
-__all__ = ["THREAD", "MemoryContext", "access_memory", "global_address", "unknown_memory"]

@@ -8,8 +8,20 @@ from autoclave.emulator.ir import Value
 
 _WIDTHS: dict[Type, int] = {"u16": 16, "s16": 16, "u32": 32, "s32": 32, "u8": 8, "u8_32": 8}
 _FLOATS: dict[Type, int] = {"f16": 16, "f32": 32}
-_ROUNDINGS = {None: "toward_zero", "even": "nearest_even"}
-_EXTENSIONS: dict[Type, str] = {"u16": "zext", "u32": "zext", "s16": "sext", "s32": "sext", "u8": "sext", "u8_32": "sext"}
+_ROUNDINGS = {
+    None: "toward_zero",
+    "even": "nearest_even",
+    "positive": "toward_positive",
+    "negative": "toward_negative",
+}
+_EXTENSIONS: dict[Type, str] = {
+    "u16": "zext",
+    "u32": "zext",
+    "s16": "sext",
+    "s32": "sext",
+    "u8": "sext",
+    "u8_32": "sext",
+}
 """How an integer of a type is read. A byte is signed."""
 
 
@@ -104,13 +116,10 @@ def _to_float(lanes: Lanes, number: Value, source: Type, target: Type, rounding:
     value = lanes.library(f"{kind}_to_single_{rounding}", number)
     if target == "f32":
         return Content(number=value, opaque=True, flushed=True)
-    narrowing = "narrow_toward_zero" if rounding == "toward_zero" else "narrow_nearest_even"
-    return Content(half=True, bits=lanes.library(narrowing, value), opaque=True)
+    return Content(half=True, bits=lanes.library(f"single_to_half_{rounding}", value), opaque=True)
 
 
-def _from_float(
-    lanes: Lanes, content: Content, source: Type, target: Type, rounding: str, half: bool
-) -> Content:
+def _from_float(lanes: Lanes, content: Content, source: Type, target: Type, rounding: str, half: bool) -> Content:
     bits = lanes.hidden_bits(content)
     if source == "f16":
         number = lanes.library("half_to_single", _sized(lanes, bits, True))

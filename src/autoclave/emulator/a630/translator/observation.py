@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from autoclave.emulator.a630.instruction import Register
 from autoclave.emulator.a630.translator import alu, moves
 from autoclave.emulator.a630.translator.flow import Block
-from autoclave.emulator.a630.translator.operations import Operation, location, registers_read, registers_written
+from autoclave.emulator.a630.translator.operations import HALF, Operation, location, registers_read, registers_written
 from autoclave.emulator.a630.translator.uniformity import bits_of
 
 
@@ -27,6 +27,8 @@ class Uses:
 
 
 NOTHING = Uses(0, 0, 0)
+_ALL = (1 << 2 * HALF) - 1
+EVERYTHING = Uses(_ALL, _ALL, _ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def effect_of(operation: Operation, merged: bool) -> Effect:
     observed = floats = passed = 0
     if instruction.category in (2, 3, 4):
         for index, source in enumerate(operation.sources):
-            if isinstance(source.operand, Register):
+            if isinstance(source.operand, Register) and not source.operand.relative:
                 place = 1 << location(source.operand, merged)
                 how = alu.reads_of(instruction, index)
                 observed |= place if how == "bits" else 0
@@ -75,9 +77,7 @@ def effect_of(operation: Operation, merged: bool) -> Effect:
     return Effect(bits_of(location(register, merged) for register in written), whole, live, observed, floats, passed)
 
 
-def analyse_uses(
-    blocks: Sequence[Block], effects: Sequence[Sequence[Effect]], masked: Sequence[bool]
-) -> list[Uses]:
+def analyse_uses(blocks: Sequence[Block], effects: Sequence[Sequence[Effect]], masked: Sequence[bool]) -> list[Uses]:
     """The uses at the start of each block."""
     starts = [NOTHING] * len(blocks)
     changed = True

@@ -41,6 +41,7 @@ class Operation:
 
 def expand(instruction: Instruction) -> tuple[Operation, ...]:
     """`instruction` as it is executed: once, and once more for each repetition."""
+    instruction = _with_full_sources(instruction)
     if instruction.repeat == 0:
         return (Operation(instruction, instruction.sources, instruction.destinations),)
     return tuple(
@@ -51,6 +52,14 @@ def expand(instruction: Instruction) -> tuple[Operation, ...]:
         )
         for step in range(instruction.repeat + 1)
     )
+
+
+def _with_full_sources(instruction: Instruction) -> Instruction:
+    """mad.u16 with a full destination reads full registers, which its encoding calls half; all else stays as it is."""
+    if instruction.name != "mad.u16" or instruction.destinations[0].half:
+        return instruction
+    sources = (replace(source, operand=replace(source.operand, half=False)) for source in instruction.sources)
+    return replace(instruction, sources=tuple(sources))
 
 
 def _stepped(source: Source, step: int) -> Source:
@@ -76,10 +85,22 @@ def registers_read(operation: Operation) -> tuple[Register, ...]:
     counts = _COUNTS.get(operation.name.split(".")[0])
     found: list[Register] = []
     for index, source in enumerate(operation.sources):
-        if isinstance(source.operand, Register):
+        if isinstance(source.operand, Register) and not source.operand.relative:
             count = counts(operation.instruction, index) if counts else 1
             found.extend(plus(source.operand, step) for step in range(count))
-    return tuple(found)
+    return (*found, Register(ADDRESS_REGISTER)) if is_indirect(operation) else tuple(found)
+
+
+def is_indirect(operation: Operation) -> bool:
+    """Whether an operand is named by a0.x."""
+    operands = (*(source.operand for source in operation.sources), *operation.destinations)
+    return any(not isinstance(operand, Immediate) and operand.relative for operand in operands)
+
+
+def names_registers_indirectly(operation: Operation) -> bool:
+    """Whether a register, not a constant, is named by a0.x."""
+    operands = (*(source.operand for source in operation.sources), *operation.destinations)
+    return any(isinstance(operand, Register) and operand.relative for operand in operands)
 
 
 def _load_counts(instruction: Instruction, index: int) -> int:
@@ -139,4 +160,4 @@ def registers_written(operation: Operation) -> tuple[Register, ...]:
         return tuple(plus(first, step) for step in range(instruction.count))
     if instruction.name == "gat":
         return tuple(plus(first, step) for step in range(4))
-    return operation.destinations
+    return tuple(register for register in operation.destinations if not register.relative)

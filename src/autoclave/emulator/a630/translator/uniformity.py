@@ -34,7 +34,8 @@ def access_of(operation: Operation, merged: bool) -> Access:
         reads=bits_of(location(register, merged) for register in registers_read(operation)),
         writes=bits_of(location(register, merged) for register in written),
         # A half of a merged register leaves the other half as it was.
-        always=operation.name.split(".")[0] in ALWAYS_VARYING or (merged and any(register.half for register in written)),
+        always=operation.name.split(".")[0] in ALWAYS_VARYING
+        or (merged and any(register.half for register in written)),
     )
 
 
@@ -66,7 +67,9 @@ def analyse_uniformity(
     while True:
         varying = _flow(blocks, accesses, varying_at_entry, regions, everything)
         divergent = [
-            block.number for block in blocks if block.condition and _conditions(block) & _at_end(varying, accesses, block)
+            block.number
+            for block in blocks
+            if block.condition and _conditions(block) & _at_end(varying, accesses, block)
         ]
         found = masked_regions(blocks, divergent)
         if found.keys() <= regions.keys():
