@@ -1,0 +1,77 @@
+"""The a630 emulator against the same models' CPU artifacts, ONNX Runtime, their compilation, and a public emulator.
+
+    python benchmarks/emulator.py --directory /tmp/emulator
+    python benchmarks/emulator.py --directory /tmp/emulator --measures forward --scales S --rounds 50
+    python benchmarks/emulator.py --directory /tmp/emulator --measures public --public-emulator /tmp/copy/emu.py
+
+Needs what compiling needs, and onnx and onnxruntime. Makes synthetic models and their artifacts (S.qcom.pkl, S.cpu.pkl
+and so on) unless the directory has them. What is compared takes turns, so that a busy machine slows it alike; the load
+before and after is printed. Measures, and their goals:
+
+    forward   a forward pass, warm, one thread each: emulator / CPU artifact at most 1.0; also / ONNX Runtime, and the
+              emulator on two threads
+    cold      a process that decodes, translates and runs the largest scale once, with two processes at work: / compiling
+              it at most 0.3
+    memory    of running that scale, above a process that only opens it: / (artifact + arena) at most 3
+    opcodes   of every *.qcom.pkl in the directory, also of models that were put there: none without a translation
+    public    kernels of a run on public emulators (see public_emulator.py): / emulator at least 500
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+MEASURES = ("forward", "cold", "memory", "opcodes", "public")
+
+
+def main() -> None:
+    """Measure what is asked for, one after the other."""
+    arguments = parsed_arguments()
+    sys.path.insert(0, str(SOURCES))
+    import emulator_measures
+    import public_emulator
+
+    directory: Path = arguments.directory
+    for scale in arguments.scales:
+        emulator_measures.prepare(directory, scale)
+    print_load()
+    if "forward" in arguments.measures:
+        for scale in arguments.scales:
+            emulator_measures.forward(directory, scale, arguments.rounds)
+    if "cold" in arguments.measures:
+        emulator_measures.cold(directory, arguments.scales[-1], arguments.cold_rounds)
+    if "memory" in arguments.measures:
+        emulator_measures.memory(directory, arguments.scales[-1])
+    if "opcodes" in arguments.measures:
+        emulator_measures.opcodes(sorted(directory.glob("*.qcom.pkl")), arguments.verbose)
+    if "public" in arguments.measures:
+        artifact = directory / f"{arguments.public_scale}.qcom.pkl"
+        public_emulator.compare(artifact, arguments.public_emulator, arguments.seconds, arguments.verbose)
+    print_load()
+
+
+def parsed_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--directory", type=Path, required=True, help="where models and artifacts are, and stay")
+    parser.add_argument("--measures", nargs="+", default=list(MEASURES), choices=MEASURES)
+    parser.add_argument("--scales", nargs="+", default=["S", "L"], choices=("S", "M", "L"), help="smallest first")
+    parser.add_argument("--rounds", type=int, default=11, help="forward passes of each, after two to warm up")
+    parser.add_argument("--cold-rounds", type=int, default=3, help="compilations and cold runs, by turns")
+    parser.add_argument("--public-emulator", type=Path, nargs="*", default=[], help="modules of public copies")
+    parser.add_argument("--public-scale", default="S", choices=("S", "M", "L"), help="whose kernels public copies run")
+    parser.add_argument("--seconds", type=float, default=300, help="stop asking a public emulator after this long")
+    parser.add_argument("--verbose", action="store_true", help="print the opcodes' histogram, and each kernel's ratio")
+    return parser.parse_args()
+
+
+def print_load() -> None:
+    """Runnable processes over one, five and fifteen minutes, and how many processors there are for them."""
+    one, five, fifteen = os.getloadavg()
+    print(f"load {one:.1f} {five:.1f} {fifteen:.1f} on {len(os.sched_getaffinity(0))} processors\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

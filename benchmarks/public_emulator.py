@@ -1,0 +1,300 @@
+"""Kernels of an artifact on public a630 emulators, beside this project's: the measure `public` of emulator.py.
+
+A public emulator is a Python file somewhere else, given by its path. It is loaded into this process and called directly,
+without the driver and the command stream around it, so what is timed is the emulation alone. Two forms are known, both
+from emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and never merged:
+
+    run(Dispatch)   NumPy, all threads of a launch at once, parts of it compiled by tinygrad for its device CPU: emu.py of
+                    imperatormk/tinygrad, 0d2dbca56588a6b080ba284795c04541f017d070
+    launch(...)     an interpreter in C, one thread after the other: ir3.py (it wants ir3emu.c beside it) of
+                    tinygrad/tinygrad, f172e10b3dc2b5d714e78324e351a1468fcaf081
+
+Each kernel's first launch in a run is taken, with the inputs that it has there, on one thread. Without a public emulator
+the baseline is this project's own scalar interpreter, on the first workgroup of each launch.
+"""
+
+import hashlib
+import importlib.util
+import statistics
+import struct
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autoclave.artifact.reader import open_artifact
+from autoclave.emulator.a630.interpreter import interpret_workgroup
+from autoclave.emulator.a630.launch import Launch
+from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.a630.program import Sequence
+from autoclave.emulator.jit import best_target
+from autoclave.emulator.memory import BoundImage
+from autoclave.emulator.model import EmulatedModel, Placement, Step
+from autoclave.parity.inputs import CHECK_SEED, check_inputs
+
+OWN_RUNS = 5
+SERIES = 5
+QUICK = 2.0
+"""A public emulator gets a second run, without its own decoding, where the first took fewer seconds than this."""
+
+CLOSE = 1e-2
+"""Outputs are close if they differ by no more than this, as a share of the largest: rounding may be done otherwise."""
+
+Run = Callable[[Launch], float]
+"""Run a launch. The share of it that was run: 1 but for a baseline that takes a sample."""
+
+
+@dataclass
+class Tally:
+    """What one other emulator did."""
+
+    name: str
+    run: Run
+    seconds: float = 0
+    own_seconds: float = 0
+    kernels: int = 0
+    outputs: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    ratios: dict[str, float] = field(default_factory=dict)
+
+
+def compare(artifact: Path, modules: list[Path], seconds: float, verbose: bool) -> None:
+    """Measure and print: each kernel of a run of `artifact` here and on every one of `modules`, `seconds` for each."""
+    tallies = [Tally(described(path), adapter(load(path))) for path in modules]
+    if not tallies:
+        tallies = [Tally("no public emulator given: this project's interpreter, sampled", interpret_first_workgroup)]
+    with open_artifact(artifact) as opened:
+        model = EmulatedModel(opened, "run", Placement(best_target()))
+        done: set[int] = set()
+        for step in model.start_run(check_inputs(model.part, CHECK_SEED)):
+            if step.launch is None or step.number is None or step.number in done:
+                model.execute(step)
+                continue
+            done.add(step.number)
+            measure_step(step, step.launch, tallies, seconds)
+    for tally in tallies:
+        print_tally(artifact.name, len(done), tally, verbose)
+
+
+def measure_step(step: Step, launch: Launch, tallies: list[Tally], seconds: float) -> None:
+    """Run one launch here and there, each time on the same memory; leave this project's results in it."""
+    before = [memory.copy() for memory in written(launch)]
+    own_seconds = own_time(step)
+    restore(launch, before)
+    Sequence([step.prepared]).run()
+    after = [memory.copy() for memory in written(launch)]
+    results = [tensor.values.copy() for tensor in step.written]
+    for tally in tallies:
+        if tally.seconds < seconds:
+            measure_other(step, launch, tally, before, results, own_seconds)
+    restore(launch, after)
+
+
+def own_time(step: Step) -> float:
+    """Seconds of one launch here, as within a model's run: the median of several series in native code."""
+    sequence = Sequence([step.prepared] * SERIES)
+    times = []
+    for _ in range(OWN_RUNS):
+        started = time.perf_counter()
+        sequence.run()
+        times.append((time.perf_counter() - started) / SERIES)
+    return statistics.median(times)
+
+
+def measure_other(
+    step: Step, launch: Launch, tally: Tally, before: list[Any], results: list[Any], own_seconds: float
+) -> None:
+    """Run one launch on another emulator and enter it."""
+    try:
+        elapsed, share = timed(tally.run, launch, before)
+        if elapsed < QUICK:
+            elapsed, share = timed(tally.run, launch, before)
+    except Exception as error:  # whatever a public emulator does is a result
+        tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
+        return
+    tally.seconds += elapsed / share
+    tally.own_seconds += own_seconds
+    tally.kernels += 1
+    tally.ratios[step.name] = elapsed / share / own_seconds
+    tally.outputs["not compared" if share < 1 else likeness(results, [each.values for each in step.written])] += 1
+
+
+def timed(run: Run, launch: Launch, before: list[Any]) -> tuple[float, float]:
+    """Seconds of running a launch on what memory held before, and the share of it that was run."""
+    restore(launch, before)
+    started = time.perf_counter()
+    share = run(launch)
+    return time.perf_counter() - started, share
+
+
+def written(launch: Launch) -> list[Any]:
+    """The launch's memory that it may write."""
+    bound = (*launch.buffers, *launch.images)
+    return [each.memory for each in bound if each.memory.flags.writeable]
+
+
+def restore(launch: Launch, contents: list[Any]) -> None:
+    """Put back what the launch's memory held."""
+    for memory, content in zip(written(launch), contents, strict=True):
+        memory[...] = content
+
+
+def likeness(ours: list[Any], others: list[Any]) -> str:
+    """How near another emulator's results are."""
+    if all(mine.tobytes() == other.tobytes() for mine, other in zip(ours, others, strict=True)):
+        return "same bits"
+    return "close" if all(is_close(mine, other) for mine, other in zip(ours, others, strict=True)) else "different"
+
+
+def is_close(ours: Any, others: Any) -> bool:
+    """Whether two arrays differ by rounding only."""
+    mine, other = ours.astype(np.float64), others.astype(np.float64)
+    largest = float(np.abs(mine[np.isfinite(mine)]).max(initial=0))
+    return bool(np.allclose(mine, other, rtol=CLOSE, atol=CLOSE * largest, equal_nan=True))
+
+
+def print_tally(artifact: str, kernels: int, tally: Tally, verbose: bool) -> None:
+    """What one other emulator did, in a few lines."""
+    print(f"{artifact}: {tally.name}\n  ran {tally.kernels} of {kernels} kernels; outputs {dict(tally.outputs)}")
+    for failure, count in tally.failures.most_common():
+        print(f"  cannot run {count}: {failure}")
+    if tally.kernels:
+        ratio = tally.seconds / tally.own_seconds
+        ordered = sorted(tally.ratios.values())
+        print(f"  {tally.seconds:.3f} s against {tally.own_seconds:.6f} s: {ratio:.0f} times; by kernel", end=" ")
+        print(f"{ordered[0]:.0f} to {ordered[-1]:.0f}, median {ordered[len(ordered) // 2]:.0f}")
+    if verbose:
+        print("".join(f"  {ratio:10.0f} {name}\n" for name, ratio in tally.ratios.items()), end="")
+    print(flush=True)
+
+
+# Public emulators
+
+
+def load(path: Path) -> ModuleType:
+    """The module in a file."""
+    spec = importlib.util.spec_from_file_location(f"public_{path.stem}_{identity(path)}", path)
+    if spec is None or spec.loader is None:
+        sys.exit(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def identity(path: Path) -> str:
+    """The start of a file's sha256."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def described(path: Path) -> str:
+    """A name for the table."""
+    return f"{path.parent.name}/{path.name}, sha256 {identity(path)}"
+
+
+def adapter(module: ModuleType) -> Run:
+    """How a module's emulator is called."""
+    if hasattr(module, "Dispatch"):
+        return lambda launch: run_dispatch(module, launch)
+    if hasattr(module, "launch"):
+        return lambda launch: run_launch(module, launch)
+    sys.exit(f"{module.__file__} has neither Dispatch nor launch: no known public emulator")
+
+
+def run_dispatch(module: ModuleType, launch: Launch) -> float:
+    """Run on an emulator of the form `run(Dispatch)`."""
+    kernel = launch.kernel
+    values = {
+        "image": kernel.code,
+        "consts": np.frombuffer(host_constants(launch), np.uint32),
+        "local_size": launch.local_size,
+        "groups": launch.global_size,
+        "localid_reg": kernel.local_invocation_id,
+        "wgid_reg": kernel.work_group_id,
+        "lmem_size": kernel.shared_bytes,
+        "pvt_size": kernel.private_bytes,
+        "ranges": ranges(launch),
+        "textures": [dispatch_image(module, image) for image in launch.textures],
+        "ibos": [dispatch_image(module, image) for image in launch.images],
+        "demote": kernel.constant_demotion,
+        "samplers": [True] * 16,
+        "entry": 0,
+        "merged": kernel.merged_registers,
+    }
+    module.run(module.Dispatch(**{each.name: values[each.name] for each in fields(module.Dispatch)}))
+    return 1
+
+
+def dispatch_image(module: ModuleType, image: BoundImage) -> Any:
+    """An image as the form `run(Dispatch)` has it."""
+    dtype = np.dtype(image.dtype)
+    return module.Image(image.memory.ctypes.data, image.width, image.height, image.width * 4 * dtype.itemsize, dtype)
+
+
+def run_launch(module: ModuleType, launch: Launch) -> float:
+    """Run on an emulator of the form `launch(...)`."""
+    kernel = launch.kernel
+    textures, images = (np.array([descriptor(each) for each in bound], np.uint32) for bound in bound_images(launch))
+    module.launch(
+        kernel.code,
+        host_constants(launch),
+        *launch.global_size,
+        *launch.local_size,
+        kernel.local_invocation_id,
+        kernel.work_group_id,
+        kernel.shared_bytes,
+        kernel.private_bytes,
+        textures.ctypes.data,
+        images.ctypes.data,
+        ranges(launch),
+    )
+    return 1
+
+
+def bound_images(launch: Launch) -> tuple[tuple[BoundImage, ...], tuple[BoundImage, ...]]:
+    """Textures and written images."""
+    return launch.textures, launch.images
+
+
+def descriptor(image: BoundImage) -> list[int]:
+    """The 16 words by which the a630 knows an image (A6XX_TEX_CONST of Mesa's registers)."""
+    from tinygrad.runtime.autogen import mesa
+
+    dtype = np.dtype(image.dtype)
+    texel = mesa.FMT6_16_16_16_16_FLOAT if dtype.itemsize == 2 else mesa.FMT6_32_32_32_32_FLOAT
+    address = image.memory.ctypes.data
+    return [
+        texel << mesa.A6XX_TEX_CONST_0_FMT__SHIFT,
+        image.width << mesa.A6XX_TEX_CONST_1_WIDTH__SHIFT | image.height << mesa.A6XX_TEX_CONST_1_HEIGHT__SHIFT,
+        image.width * 4 * dtype.itemsize << mesa.A6XX_TEX_CONST_2_PITCH__SHIFT,
+        0,
+        address & 0xFFFFFFFF,
+        address >> 32,
+        *[0] * 10,
+    ]
+
+
+def host_constants(launch: Launch) -> bytes:
+    """The constant file with addresses of this process for those that the emulated memory has."""
+    file = bytearray(launch.constants)
+    addresses = [buffer.memory.ctypes.data for buffer in launch.buffers]
+    struct.pack_into(f"<{len(addresses)}Q", file, launch.kernel.arguments_offset, *addresses)
+    return bytes(file)
+
+
+def ranges(launch: Launch) -> list[tuple[int, int]]:
+    """Addresses and sizes of all memory that the launch may touch."""
+    bound = (*launch.buffers, *launch.images, *launch.textures)
+    return list(dict.fromkeys((each.memory.ctypes.data, each.memory.size) for each in bound))
+
+
+def interpret_first_workgroup(launch: Launch) -> float:
+    """Run the first workgroup on the project's own interpreter."""
+    interpret_workgroup(launch, (0, 0, 0), None, Overlay())
+    return 1 / int(np.prod(launch.global_size))
