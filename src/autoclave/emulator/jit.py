@@ -69,21 +69,15 @@ def compile_assembly(text: str, target: HostTarget) -> str:
 
 
 def _optimise(module: llvm.ModuleRef, target: HostTarget) -> None:
-    """The lanes are vectors already: LLVM is to look for no more, nor to unroll what is long as it is."""
+    """Make values of variables, and simplify. LLVM's standard pipelines take several times as long and gain little here."""
     module.verify()
-    if target.quick:
-        registers_only = llvm.create_new_module_pass_manager()
-        registers_only.add_sroa_pass()
-        registers_only.run(
-            module, llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options(0, 0))
-        )
-        return
-    options = llvm.create_pipeline_tuning_options(speed_level=_SPEED, size_level=0)
-    options.loop_unrolling = False
-    options.loop_vectorization = False
-    options.slp_vectorization = False
-    builder = llvm.create_pass_builder(_machine(target), options)
-    builder.getModulePassManager().run(module, builder)
+    builder = llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options(speed_level=_SPEED))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
 
 
 def llvm_version() -> str:

@@ -24,6 +24,7 @@ from autoclave.emulator.a630.translator.frame import (
     LEFT_AT,
     WORKGROUP_AT,
     Scratch,
+    launch_bytes,
 )
 from autoclave.emulator.a630.translator.images import ImageContext
 from autoclave.emulator.a630.translator.indirect import Indirect
@@ -211,7 +212,12 @@ class _Kernel:
             for line in part.declarations:
                 self._module.declarations.setdefault(line.split("@")[1].split("(")[0] if "@" in line else line, line)
             self._module.definitions.append(part.definitions)
-        signature = "define i32 @kernel(ptr noalias %launch, ptr noalias %thread, i64 %first, i64 %last)"
+        images = len(self._images.images) + len(self._images.textures)
+        size = launch_bytes(self._images.buffers, images)
+        signature = (
+            f"define i32 @kernel(ptr noalias readonly dereferenceable({size}) %launch, ptr noalias %thread, "
+            f"i64 %first, i64 %last)"
+        )
         self._module.definitions.append(self._ir.function(signature))
         return self._module.text()
 
