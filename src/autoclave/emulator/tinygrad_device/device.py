@@ -76,8 +76,7 @@ class EmulatedProgram(Program):  # type: ignore[misc]
         groups, local = self._launch_size(_size3(global_size), local_size)
         code = self._kernel.code
         launch = bind_launch(code, groups, local, self._kernel.bind(bufs), self._kernel.words(vals))
-        self._device.survey.launched(code)
-        with self._device.survey.running(code):
+        with self._device.survey.launch(code):
             statistics = self._device.translations.run(launch, self._device.settings.threads)
         return statistics.instructions / INSTRUCTIONS_PER_SECOND if wait else None
 
@@ -102,7 +101,7 @@ class EmulatedDevice(Compiled):  # type: ignore[misc]
 
     def __init__(self, device: str) -> None:
         arch = profile_for("qcom").target.arch
-        self.survey = Survey(self.settings.survey)
+        self.survey = Survey()
         self.translations = Translations(best_target(), self.settings.translations)
         keep_float16_images()
         super().__init__(
@@ -111,7 +110,8 @@ class EmulatedDevice(Compiled):  # type: ignore[misc]
 
     def finalize(self) -> None:
         """At the end of the process: writes the survey, if there is to be one."""
-        self.survey.write()
+        if self.settings.survey is not None:
+            self.survey.write(self.settings.survey)
 
 
 def _size3(size: Sequence[int]) -> Size3:

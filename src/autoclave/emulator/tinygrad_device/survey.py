@@ -1,4 +1,4 @@
-"""What ran on the device: how often, which instructions, and what could not be translated."""
+"""What ran on the device: how often, which instructions, and what could not be translated or run."""
 
 import hashlib
 import json
@@ -13,51 +13,43 @@ from autoclave.errors import EmulationError
 
 
 class Survey:
-    """Notes each kernel of a process once, by its code, if there is a file to write to; else it does nothing."""
+    """Notes each kernel once, by its code."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self) -> None:
+        self._launches = 0
         self._kernels: dict[str, KernelCode] = {}
         self._refused: dict[str, str] = {}
-        self._launches = 0
-
-    def launched(self, kernel: KernelCode) -> None:
-        """Count a launch of `kernel`."""
-        if self._path is None:
-            return
-        self._launches += 1
-        self._kernels.setdefault(_digest(kernel), kernel)
 
     @contextmanager
-    def running(self, kernel: KernelCode) -> Iterator[None]:
-        """Note an `EmulationError` that is raised inside, and pass it on."""
+    def launch(self, kernel: KernelCode) -> Iterator[None]:
+        """Count a launch of `kernel`, which happens inside; note an `EmulationError` and pass it on."""
+        digest = hashlib.sha256(kernel.code).hexdigest()
+        self._launches += 1
+        self._kernels.setdefault(digest, kernel)
         try:
             yield
         except EmulationError as error:
-            self._refused[_digest(kernel)] = str(error)
+            self._refused[digest] = str(error)
             raise
 
-    def write(self) -> None:
-        """Write launches, kernels, instructions by name (each kernel's code once), and what was refused, with the reasons."""
-        if self._path is None:
-            return
-        names: Counter[str] = Counter()
-        for kernel in self._kernels.values():
-            try:
-                names.update(instruction.name for instruction in decode_kernel(kernel.code, kernel.name))
-            except EmulationError as error:
-                self._refused[_digest(kernel)] = str(error)
+    def instructions(self) -> Counter[str]:
+        """How often each instruction, by its name, stands in the kernels. Raises `UnknownInstruction`."""
+        return Counter(
+            instruction.name
+            for kernel in self._kernels.values()
+            for instruction in decode_kernel(kernel.code, kernel.name)
+        )
+
+    def write(self, path: Path) -> None:
+        """Write all of it as JSON: `launches`, `kernels`, `instructions`, and of what was `refused` kernel, code and reason."""
+        refused = [
+            {"kernel": self._kernels[digest].name, "code": self._kernels[digest].code.hex(), "reason": reason}
+            for digest, reason in self._refused.items()
+        ]
         content = {
             "launches": self._launches,
             "kernels": len(self._kernels),
-            "instructions": dict(names.most_common()),
-            "refused": [
-                {"kernel": self._kernels[digest].name, "code": self._kernels[digest].code.hex(), "reason": reason}
-                for digest, reason in self._refused.items()
-            ],
+            "instructions": dict(self.instructions().most_common()),
+            "refused": refused,
         }
-        self._path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-
-
-def _digest(kernel: KernelCode) -> str:
-    return hashlib.sha256(kernel.code).hexdigest()
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
