@@ -16,6 +16,6 @@ operation takes `conversion.narrow_toward_zero`; a full destination of a half op
 comes before either.
 """
 
-from . import conversion, half, patterns, single
+from autoclave.emulator.scalar import conversion, half, patterns, single
 
 __all__ = ["conversion", "half", "patterns", "single"]

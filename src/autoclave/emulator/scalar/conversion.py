@@ -8,7 +8,7 @@ saturates to the largest finite number, infinities stay; to nearest even, and aw
 import math
 from collections.abc import Callable
 
-from .patterns import (
+from autoclave.emulator.scalar.patterns import (
     INFINITY16,
     INFINITY32,
     LARGEST16,

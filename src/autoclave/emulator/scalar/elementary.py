@@ -1,6 +1,6 @@
 """exp2, log2, sin and cos of f32 patterns, by the algorithms that `autoclave.emulator.elementary` writes down."""
 
-from ..elementary import (
+from autoclave.emulator.elementary import (
     COS_CORRECTIONS,
     COSINE,
     EXP2,
@@ -22,7 +22,7 @@ from ..elementary import (
     SQRT_HALF,
     TWO_OVER_PI,
 )
-from .patterns import INFINITY32, NAN32, SIGN32, exact32, round32, value32
+from autoclave.emulator.scalar.patterns import INFINITY32, NAN32, SIGN32, exact32, round32, value32
 
 _C0, _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10 = EXP2
 _L0, _L1, _L2, _L3, _L4, _L5, _L6, _L7 = LOG2

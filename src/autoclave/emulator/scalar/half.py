@@ -4,9 +4,9 @@ Sums and products are exact in binary64, or rounded there innocuously (53 >= 2 *
 taken through f32, which holds every f16.
 """
 
-from . import single
-from .conversion import half_to_single, narrow_nearest_even, narrow_toward_zero
-from .patterns import (
+from autoclave.emulator.scalar import single
+from autoclave.emulator.scalar.conversion import half_to_single, narrow_nearest_even, narrow_toward_zero
+from autoclave.emulator.scalar.patterns import (
     INFINITY16,
     NAN16,
     ONE16,

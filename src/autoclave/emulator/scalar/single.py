@@ -6,8 +6,18 @@ because 53 >= 2 * 24 + 2.
 
 import math
 
-from .elementary import cos, exp2, log2, sin
-from .patterns import INFINITY32, NAN32, ONE32, SIGN32, canonical32, flush32, is_nan32, round32, value32
+from autoclave.emulator.scalar.elementary import cos, exp2, log2, sin
+from autoclave.emulator.scalar.patterns import (
+    INFINITY32,
+    NAN32,
+    ONE32,
+    SIGN32,
+    canonical32,
+    flush32,
+    is_nan32,
+    round32,
+    value32,
+)
 
 
 def add(a: int, b: int) -> int:

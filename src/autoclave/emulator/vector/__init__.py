@@ -32,7 +32,7 @@ an f16 operation is `half_to_single` of its f16 result.
 fadd, fmul and fcmp of IR are right as they are under FTZ and DAZ; their NaN results want `canonical_single` where observed.
 """
 
-from .body import ATTRIBUTES, symbol
-from .library import FUNCTIONS, INTEGER_RANGES, ROUNDINGS, Library, Signature, library
+from autoclave.emulator.vector.body import ATTRIBUTES, symbol
+from autoclave.emulator.vector.library import FUNCTIONS, INTEGER_RANGES, ROUNDINGS, Library, Signature, library
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "INTEGER_RANGES", "ROUNDINGS", "Library", "Signature", "library", "symbol"]

@@ -1,6 +1,6 @@
 """f32 operations that are more than one IR instruction: flush, canonical NaN, order, saturation, integral values."""
 
-from .body import Body, Value, canonical, is_nan
+from autoclave.emulator.vector.body import Body, Value, canonical, is_nan
 
 SIGN = 0x80000000
 MAGNITUDE = 0x7FFFFFFF

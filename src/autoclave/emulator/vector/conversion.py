@@ -3,8 +3,8 @@
 Both forms give the same bits for all inputs; the rules are those of `autoclave.emulator.scalar.conversion`.
 """
 
-from .arithmetic import MAGNITUDE, SIGN, as_integer, as_single, flushed
-from .body import Body, Value, is_nan
+from autoclave.emulator.vector.arithmetic import MAGNITUDE, SIGN, as_integer, as_single, flushed
+from autoclave.emulator.vector.body import Body, Value, is_nan
 
 _REBIAS = 112 << 23
 _INFINITY = 0x7F800000

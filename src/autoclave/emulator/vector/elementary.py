@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from .. import elementary as constants
-from .arithmetic import as_integer, as_single, flush_single
-from .body import Body, Value, canonical, is_nan
+from autoclave.emulator import elementary as constants
+from autoclave.emulator.vector.arithmetic import as_integer, as_single, flush_single
+from autoclave.emulator.vector.body import Body, Value, canonical, is_nan
 
 
 def rcp(body: Body, a: Value) -> Value:

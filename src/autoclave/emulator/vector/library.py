@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from . import arithmetic, conversion, elementary
-from .body import ATTRIBUTES, Body, Value, symbol
+from autoclave.emulator.vector import arithmetic, conversion, elementary
+from autoclave.emulator.vector.body import ATTRIBUTES, Body, Value, symbol
 
 
 @dataclass(frozen=True, slots=True)
