@@ -135,8 +135,13 @@ def launch_of(
     code = instructions if isinstance(instructions, bytes) else code_of([*instructions, END])
     addresses = np.array([guest_address(slot) for slot in range(len(buffers))], "<u8").tobytes()
     file = addresses.ljust(16 * 8, b"\0") + np.array(constants, "<u4").tobytes()
+    slots = {
+        "buffer_slots": tuple(range(len(buffers))),
+        "image_slots": tuple(range(len(images))),
+        "texture_slots": tuple(range(len(textures))),
+    }
     return Launch(
-        kernel_of(code, **fields),
+        kernel_of(code, **slots | fields),
         global_size,
         local_size,
         file.ljust(-(-len(file) // 16) * 16, b"\0"),

@@ -126,6 +126,9 @@ def _float_function(machine: Machine, instruction: Instruction, width: int) -> F
     function = operation.of_half if width == 16 else operation.of_single
     if function is None or instruction.extra:
         machine.unknown(instruction.pc, f"{instruction.name} of {width} bits, (ei) {instruction.extra}, has no rule")
+    if instruction.saturate and instruction.name.startswith("sel."):
+        # Mesa (ir3.h, is_sat_compatible): "On a6xx saturation doesn't work on sel.*".
+        machine.unknown(instruction.pc, f"(sat) of {instruction.name} has no rule")
     function = _modified(function, instruction.sources, [_float_modifier(one, width) for one in instruction.sources])
     if instruction.saturate:
         function = _then(function, half.saturate if width == 16 else single.saturate)

@@ -20,9 +20,7 @@ Reads = Literal["float", "bits", "chosen"]
 
 _SATURATING = {"add.u": "llvm.uadd.sat", "sub.u": "llvm.usub.sat", "add.s": "llvm.sadd.sat", "sub.s": "llvm.ssub.sat"}
 
-_INVERTED_BY_NEGATION = frozenset(
-    {"and.b", "or.b", "xor.b", "not.b", "shl.b", "shr.b", "ashr.b", "getbit.b", "clz.b", "bfrev.b", "cbits.b"}
-)
+_INVERTED_BY_NEGATION = frozenset({"and.b", "or.b", "xor.b", "not.b", "shl.b", "shr.b", "ashr.b", "getbit.b", "clz.b"})
 """Operations in which (neg) is a bitwise NOT and (abs) means nothing."""
 
 _CONDITIONS = {"f": {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}} | {
@@ -38,7 +36,7 @@ def unknown_arithmetic(instruction: Instruction) -> str | None:
     if name in FLOAT_RULES:
         if half not in FLOAT_RULES[name].widths or instruction.extra:
             return "of this width, or with (ei)"
-        return None
+        return "with (sat)" if instruction.saturate and name.startswith("sel.") else None
     if instruction.extra and (name != "add.u" or instruction.saturate):
         return "with (ei)"
     if name in INTEGER_RULES:

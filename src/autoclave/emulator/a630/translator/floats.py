@@ -86,11 +86,11 @@ def _extreme(condition: str, merge: str) -> Callable[[Lanes, FloatOperand, Float
 
 
 def _is_plain(operand: FloatOperand) -> bool:
-    """Whether it is a literal that is a number other than zero, so that nothing equals it but itself."""
+    """Whether it is a literal that is a number and no zero when flushed, so that nothing equals it but itself."""
     if operand.bits is None:
         return False
-    magnitude = operand.bits & (_SIGNS[operand.half] - 1)
-    return operand.flushed and 0 < magnitude <= _INFINITIES[operand.half]
+    magnitude, infinity = operand.bits & (_SIGNS[operand.half] - 1), _INFINITIES[operand.half]
+    return bool(magnitude & infinity) and magnitude <= infinity
 
 
 def _chosen(lanes: Lanes, condition: str, merge: str, first: Value, second: Value) -> Value:
