@@ -227,6 +227,13 @@ CASES: dict[str, tuple[Case, ...]] = {
         cov(H(0xFBFF), "s32", "f16", SIGN),
         cov(H(0x6801), "u32", "f16", 2051),
         cov(H(0x6802), "u32", "f16", 2051, "even"),
+        cov(H(0x3C01), "f32", "f16", 0x3F800001, "positive"),
+        cov(H(0xBC00), "f32", "f16", 0xBF801FFF, "positive"),
+        cov(H(0xBC01), "f32", "f16", 0xBF800001, "negative"),
+        cov(H(0x7C00), "f32", "f16", 0x477FE001, "positive"),
+        cov(H(0x7BFF), "f32", "f16", LARGEST, "negative"),
+        cov(0x4B800001, "u32", "f32", 0x01000001, "positive"),
+        cov(0xCB800001, "s32", "f32", 0xFEFFFFFF, "negative"),
     ),
     "cov-denormals": (
         cov(0x33800000, "f16", "f32", H(1)),
@@ -256,6 +263,8 @@ CASES: dict[str, tuple[Case, ...]] = {
     "cov-rounded-to-integer": (
         cov(1, "f32", "s32", 0x3FFFFFFF, "even"),
         cov(0xFFFFFFFF, "f32", "s32", 0xBFFFFFFF, "even"),
+        cov(1, "f32", "s32", 0x3FC00000, "positive"),
+        cov(0xFFFFFFFF, "f32", "s32", 0xBFC00000, "negative"),
     ),
     "cov-integer": (
         cov(0xFFFF8001, "s16", "s32", H(0x8001)),

@@ -167,10 +167,10 @@ _TABLE = (
     ),
     Rule(
         "cov-rounded-to-integer",
-        "cov from a float to an integer with (even) truncates too.",
+        "cov from a float to an integer truncates whatever its rounding field says.",
         "declared",
         "E",
-        "Q suggests nearest even; E's answers are followed until a device tells.",
+        "Q suggests nearest even for (even); E's answers are followed until a device tells.",
     ),
     Rule(
         "cov-integer",
