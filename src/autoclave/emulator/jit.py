@@ -73,10 +73,12 @@ def _optimise(module: llvm.ModuleRef, target: HostTarget) -> None:
     module.verify()
     builder = llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options(speed_level=_SPEED))
     passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
+    if not target.quick:
+        passes.add_always_inliner_pass()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
+    if not target.quick:
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     passes.run(module, builder)
 
 

@@ -31,7 +31,7 @@ from autoclave.emulator.a630.translation import (
     unpack_translations,
 )
 from autoclave.emulator.a630.translator import frame
-from autoclave.emulator.a630.translator.kernel import Geometry
+from autoclave.emulator.a630.translator.geometry import Geometry
 from autoclave.emulator.jit import HostTarget, best_target
 from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
 from autoclave.errors import BudgetExceeded, EmulationError, MemoryFault
@@ -128,8 +128,7 @@ class PreparedLaunch:
     @property
     def geometry(self) -> Geometry:
         """How threads lie in vectors."""
-        translation = self.program.translation
-        return Geometry(self.launch.local_size, translation.target.lanes, translation.order)
+        return self.program.translation.geometry(self.launch.local_size)
 
 
 def _launch_block(launch: Launch) -> Bytes:
@@ -223,7 +222,8 @@ class Sequence:
             else:
                 block = next(copies)
                 function, groups = self._driver.entries[1], -(-step.source.size // driver.COPY_UNIT)
-            piece = max(1, groups // (_PIECES * self._threads)) if self._threads > 1 else groups
+            ordered = isinstance(step, PreparedLaunch) and step.program.translation.ordered
+            piece = groups if ordered or self._threads == 1 else groups // (_PIECES * self._threads)
             entry = struct.pack("<QQqqqq", function, block.ctypes.data, groups, max(1, piece), 0, 0)
             _place(table, driver.STEP_BYTES * number, entry)
         return table
@@ -305,8 +305,9 @@ class _Fault:
     def message(self, prepared: PreparedLaunch) -> str:
         launch = prepared.launch
         width, height, _ = launch.global_size
-        workgroup = (self.workgroup % width, self.workgroup // width % height, self.workgroup // (width * height))
-        thread = prepared.geometry.thread(self.vector, self.lane)
+        behind, thread = prepared.geometry.thread(self.vector, self.lane)
+        number = self.workgroup + behind
+        workgroup = (number % width, number // width % height, number // (width * height))
         return (
             f"kernel {launch.kernel.name!r}, pc {self.pc}, workgroup {workgroup}, thread {thread} "
             f"(lane {self.lane} of vector {self.vector}): {self._what(launch)}"

@@ -17,7 +17,8 @@ from typing import Any
 from autoclave.canonical import canonical_json
 from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
-from autoclave.emulator.a630.translator.kernel import Geometry, choose_geometry, translate_kernel
+from autoclave.emulator.a630.translator.geometry import Geometry
+from autoclave.emulator.a630.translator.kernel import KernelIr, translate_kernel
 from autoclave.emulator.jit import HostTarget, compile_object, llvm_version
 from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
 
@@ -115,7 +116,8 @@ class Translation:
     """Host code of one shape.
 
     key: `LaunchShape.key`. kernel: a name for messages. code: a relocatable ELF object. thread_bytes: memory that each host
-    thread needs. order: which sides of a workgroup lie together in a vector, see `translator.kernel.Geometry`.
+    thread needs. order, packed: how threads lie in vectors, see `translator.geometry.Geometry`. ordered: one host thread has to
+    run all of its workgroups.
     """
 
     key: str
@@ -124,24 +126,42 @@ class Translation:
     code: bytes
     thread_bytes: int
     order: Size3
+    packed: int
+    ordered: bool
+
+    def geometry(self, local_size: Size3) -> Geometry:
+        """How threads lie in vectors."""
+        return Geometry(local_size, self.target.lanes, self.order, self.packed)
 
 
 def translate(shape: LaunchShape, target: HostTarget) -> Translation:
     """Decode, translate and compile one kernel. Raises `UnknownInstruction` or another `EmulationError`."""
-    text, thread_bytes, geometry = translate_to_ir(shape, target)
+    made = translate_to_ir(shape, target)
     return Translation(
-        shape.key(target), shape.kernel.name, target, compile_object(text, target), thread_bytes, geometry.order
+        shape.key(target),
+        shape.kernel.name,
+        target,
+        compile_object(made.text, target),
+        made.thread_bytes,
+        made.geometry.order,
+        made.geometry.packed,
+        made.ordered,
     )
 
 
-def translate_to_ir(shape: LaunchShape, target: HostTarget) -> tuple[str, int, Geometry]:
-    """The LLVM IR of one kernel, the memory that each host thread needs, and the layout of threads. Raises as `translate`."""
+def translate_to_ir(shape: LaunchShape, target: HostTarget) -> KernelIr:
+    """The LLVM IR of one kernel. Raises as `translate`."""
     _check(shape)
     kernel = shape.kernel
-    instructions = decode_kernel(kernel.code, kernel.name)
-    geometry = choose_geometry(kernel, instructions, shape.local_size, target.lanes)
-    made = translate_kernel(kernel, instructions, geometry, shape.image_formats, shape.texture_formats, target.f16c)
-    return made.text, made.thread_bytes, geometry
+    return translate_kernel(
+        kernel,
+        decode_kernel(kernel.code, kernel.name),
+        shape.local_size,
+        target.lanes,
+        shape.image_formats,
+        shape.texture_formats,
+        target.f16c,
+    )
 
 
 def _check(shape: LaunchShape) -> None:
@@ -233,6 +253,8 @@ def pack_translations(translations: Iterable[Translation]) -> bytes:
             "key": each.key,
             "kernel": each.kernel,
             "order": each.order,
+            "ordered": each.ordered,
+            "packed": each.packed,
             "size": len(each.code),
             "target": asdict(each.target),
             "thread_bytes": each.thread_bytes,
@@ -270,7 +292,16 @@ def _unpacked(entry: dict[str, Any], code: bytes) -> Translation:
     if len(code) != entry["size"] or sorted(entry["order"]) != [0, 1, 2]:
         raise ValueError(f"translation {entry['key']!r} is cut short, or its order is {entry['order']}")
     x, y, z = entry["order"]
-    return Translation(str(entry["key"]), str(entry["kernel"]), target, code, int(entry["thread_bytes"]), (x, y, z))
+    return Translation(
+        str(entry["key"]),
+        str(entry["kernel"]),
+        target,
+        code,
+        int(entry["thread_bytes"]),
+        (x, y, z),
+        int(entry["packed"]),
+        bool(entry["ordered"]),
+    )
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ def unknown_arithmetic(instruction: Instruction) -> str | None:
     """Why there is no rule for an instruction of categories 2 to 4; None if there is one."""
     name = instruction.name
     half = instruction.sources[0].operand.half
+    if instruction.saturate and name.startswith("sel."):
+        return "with (sat), which does nothing on an a6xx"
     if name in FLOAT_RULES:
         if half not in FLOAT_RULES[name].widths or instruction.extra:
             return "of this width, or with (ei)"

@@ -9,7 +9,6 @@ vector runs to its next barrier, and goes on when all have come so far.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
 from autoclave.emulator.a630.launch import KernelCode, Size3
@@ -26,6 +25,7 @@ from autoclave.emulator.a630.translator.frame import (
     Scratch,
     launch_bytes,
 )
+from autoclave.emulator.a630.translator.geometry import SIDES, Geometry, choose_geometry
 from autoclave.emulator.a630.translator.images import ImageContext
 from autoclave.emulator.a630.translator.indirect import Indirect
 from autoclave.emulator.a630.translator.lanes import Lanes
@@ -38,66 +38,26 @@ from autoclave.emulator.vector import ATTRIBUTES, library
 from autoclave.errors import UnknownInstruction
 
 _LAUNCH = Value("%launch", "ptr")
-_SIDES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """How the threads of a workgroup are laid out in vectors.
-
-    order: the sides of the workgroup, the one whose threads are neighbours first.
-    """
-
-    local_size: Size3
-    lanes: int
-    order: Size3 = (0, 1, 2)
-
-    @property
-    def threads(self) -> int:
-        """Threads of a workgroup."""
-        return prod(self.local_size)
-
-    @property
-    def vectors(self) -> int:
-        """Vectors of a workgroup; the last one may have lanes without a thread."""
-        return -(-self.threads // self.lanes)
-
-    def spanned(self) -> tuple[bool, bool, bool]:
-        """For x, y, z: whether that coordinate may differ between the lanes of a vector."""
-        found = [False, False, False]
-        covered = 1
-        for side in self.order:
-            size = self.local_size[side]
-            found[side] = size > 1 and covered % self.lanes != 0
-            covered *= size
-        return found[0], found[1], found[2]
-
-    def thread(self, vector_number: int, lane: int) -> Size3:
-        """The coordinates of a lane's thread."""
-        index = vector_number * self.lanes + lane
-        found = [0, 0, 0]
-        for side in self.order:
-            index, found[side] = divmod(index, self.local_size[side])
-        return found[0], found[1], found[2]
 
 
 @dataclass(frozen=True, slots=True)
 class KernelIr:
-    """LLVM IR of a kernel, and the size of the thread block that it needs."""
+    """LLVM IR of a kernel, how it lays out threads, and the size of the thread block that it needs.
+
+    ordered: it has atomics on buffers, so that its workgroups have to run one after the other.
+    """
 
     text: str
+    geometry: Geometry
     thread_bytes: int
-
-
-def choose_geometry(kernel: KernelCode, instructions: Sequence[Instruction], local_size: Size3, lanes: int) -> Geometry:
-    """The layout of threads that suits a kernel best."""
-    return Geometry(local_size, lanes)
+    ordered: bool
 
 
 def translate_kernel(
     kernel: KernelCode,
     instructions: Sequence[Instruction],
-    geometry: Geometry,
+    local_size: Size3,
+    lanes: int,
     image_formats: tuple[str, ...],
     texture_formats: tuple[str, ...],
     f16c: bool,
@@ -106,6 +66,7 @@ def translate_kernel(
     blocks = find_blocks(instructions, kernel.name)
     context = ImageContext(image_formats, texture_formats, len(kernel.buffer_slots))
     _refuse_unknown(kernel, blocks, context)
+    geometry = choose_geometry(kernel, blocks, local_size, lanes)
     return _Kernel(kernel, blocks, geometry, context, f16c).translate()
 
 
@@ -156,7 +117,7 @@ class _Kernel:
         self._uniformity = analyse_uniformity(
             blocks,
             [[access_of(operation, merged) for operation in block.operations] for block in blocks],
-            self._varying_at_entry(),
+            geometry.varying_at_entry(kernel),
             everything=indexed,
         )
         masked = [self._uniformity.masked(block.number) for block in blocks]
@@ -168,12 +129,6 @@ class _Kernel:
         self._lanes.files.indexed = indexed
         self._lanes.indirection = Indirect(self._lanes, self._exits, merged, kernel.constant_demotion)
         self._waits = geometry.vectors > 1 and any(block.barrier for block in blocks)
-
-    def _varying_at_entry(self) -> int:
-        first = self._kernel.local_invocation_id
-        if first + _SIDES > ADDRESS_REGISTER:
-            return 0
-        return sum(1 << first + side for side, spans in enumerate(self._geometry.spanned()) if spans)
 
     def translate(self) -> KernelIr:
         ir = self._ir
@@ -193,7 +148,8 @@ class _Kernel:
             self._kernel.shared_bytes, self._private_bytes(), frame_bytes, self._geometry.vectors if self._waits else 1
         )
         text = self._text().replace(_FRAMES, str(scratch.frames)).replace(_FRAME_BYTES, str(frame_bytes))
-        return KernelIr(text, scratch.end)
+        ordered = any(operation.name.startswith("atomic.g") for block in self._blocks for operation in block.operations)
+        return KernelIr(text, self._geometry, scratch.end, ordered)
 
     def _scratch(self) -> Scratch:
         """Places that do not depend on the size of a frame."""
@@ -261,7 +217,7 @@ class _Kernel:
         ir.label("round_done")
         ir.branch(ir.load(self._pending, "i1", 1), "round", "workgroup_done")
         ir.label("workgroup_done")
-        ir.store(ir.with_constant("add", ir.load(self._workgroup, "i64", 8), 1), self._workgroup, 8)
+        ir.store(ir.with_constant("add", ir.load(self._workgroup, "i64", 8), self._geometry.packed), self._workgroup, 8)
         ir.jump("workgroups")
 
     def _coordinates(self, number: Value) -> list[Value]:
@@ -273,7 +229,27 @@ class _Kernel:
         ]
         x, row = ir.binary("urem", number, groups[0]), ir.binary("udiv", number, groups[0])
         y, z = ir.binary("urem", row, groups[1]), ir.binary("udiv", row, groups[1])
-        return [ir.convert("trunc", each, "i32") for each in (x, y, z)]
+        first = [ir.convert("trunc", each, "i32") for each in (x, y, z)]
+        if self._geometry.packed == 1:
+            return first
+        return self._spread(first, [ir.convert("trunc", each, "i32") for each in groups])
+
+    def _spread(self, first: list[Value], groups: list[Value]) -> list[Value]:
+        """The coordinates of each lane's workgroup, counted on from the first's."""
+        ir, geometry = self._ir, self._geometry
+        behind = numbers((lane // geometry.threads for lane in range(geometry.lanes)), "i32")
+        x = ir.binary("add", ir.splat(first[0], geometry.lanes), behind)
+        rows, x = self._divided(x, ir.splat(groups[0], geometry.lanes))
+        y = ir.binary("add", ir.splat(first[1], geometry.lanes), rows)
+        layers, y = self._divided(y, ir.splat(groups[1], geometry.lanes))
+        return [x, y, ir.binary("add", ir.splat(first[2], geometry.lanes), layers)]
+
+    def _divided(self, number: Value, by: Value) -> tuple[Value, Value]:
+        """Quotient and remainder; binary64 has room for the quotient of any two such numbers, and is fast in vectors."""
+        ir = self._ir
+        quotient = ir.binary("fdiv", ir.convert("uitofp", number, "double"), ir.convert("uitofp", by, "double"))
+        whole = ir.convert("fptoui", quotient, "i32")
+        return whole, ir.binary("sub", number, ir.binary("mul", whole, by))
 
     def _clear(self, offset: int, size: int) -> None:
         """Zero memory of the thread block, up to 63 bytes more than `size`."""
@@ -345,7 +321,12 @@ class _Kernel:
         ir, geometry = self._ir, self._geometry
         if geometry.threads % geometry.lanes == 0:
             return None, constant(geometry.lanes, "i64")
-        valid = ir.compare("ult", self._threads, constant(geometry.threads, self._threads.type))
+        threads = constant(geometry.threads, "i32")
+        if geometry.packed > 1:
+            groups = ir.binary("sub", Value("%last", "i64"), ir.load(self._workgroup, "i64", 8))
+            groups = ir.call("llvm.umin", "i64", (groups, constant(geometry.packed, "i64")))
+            threads = ir.with_constant("mul", ir.convert("trunc", groups, "i32"), geometry.threads)
+        valid = ir.compare("ult", self._threads, ir.splat(threads, geometry.lanes))
         bits = ir.emit(f"bitcast {valid.type} {valid.text} to i{geometry.lanes}", f"i{geometry.lanes}")
         return valid, ir.convert("zext", ir.call("llvm.ctpop", bits.type, (bits,)), "i64")
 
@@ -389,7 +370,7 @@ class _Kernel:
             (self._kernel.work_group_id, self._group),
             (self._kernel.local_invocation_id, self._local()),
         ):
-            if first + _SIDES <= ADDRESS_REGISTER:
+            if first + SIDES <= ADDRESS_REGISTER:
                 found |= {first + side: value for side, value in enumerate(values)}
         return found
 
@@ -397,7 +378,7 @@ class _Kernel:
         """The coordinates of each lane's thread, scalars where all lanes have the same."""
         ir, geometry = self._ir, self._geometry
         spanned = geometry.spanned()
-        found = [constant(0, "i32")] * _SIDES
+        found = [constant(0, "i32")] * SIDES
         stride = 1
         for side in geometry.order:
             size = geometry.local_size[side]
