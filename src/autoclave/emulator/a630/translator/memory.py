@@ -25,7 +25,8 @@ from autoclave.emulator.ir import Value, constant, lanes_of, like, numbers, vect
 ELEMENT_BYTES: dict[Type, int] = {"f16": 2, "u16": 2, "s16": 2, "f32": 4, "u32": 4, "s32": 4, "u8": 1, "u8_32": 1}
 _STRIDE_BITS = 36
 _LAUNCH = Value("%launch", "ptr")
-_NEAR = (1 << 31) - 1
+_NEAR = (1 << 31) - 8
+"""The largest offset that is taken for near; a signed number of 32 bits has room for a word's alignment, too."""
 
 
 @dataclass(slots=True)
@@ -102,6 +103,37 @@ def load_elements(lanes: Lanes, operation: Operation, pointer: Value, mask: Valu
         else:
             loaded.append(lanes.ir.gather(place, vector(lanes.lanes, f"i{8 * size}"), 1, mask))
     return loaded
+
+
+def _load_words(lanes: Lanes, operation: Operation, pointers: Value, mask: Value) -> list[Value]:
+    """As `load_elements`, by as few gathers of 32 or 64 bits as will do: the host has none of less."""
+    ir, size, count = lanes.ir, _size(operation), operation.instruction.count
+    word = 8 if size * count % 8 == 0 else 4
+    if size * count % 4:
+        return load_elements(lanes, operation, pointers, mask)
+    loaded = []
+    for start in range(0, size * count, word):
+        place = ir.offset(pointers, constant(start, like(pointers.type, "i64"))) if start else pointers
+        bits = ir.gather(place, vector(lanes.lanes, f"i{8 * word}"), 1, mask)
+        for at in range(0, word, size):
+            part = ir.with_constant("lshr", bits, 8 * at) if at else bits
+            loaded.append(ir.convert("trunc", part, f"i{8 * size}"))
+    return loaded
+
+
+def _load_part_of_word(lanes: Lanes, operation: Operation, base: Value, low: Value, mask: Value) -> list[Value]:
+    """One element of 8 or 16 bits at each offset from `base`, out of the aligned word of 32 bits that it lies in.
+
+    An aligned word is in one page, so that the host may read it whole. The element must not lie across two.
+    """
+    ir, size = lanes.ir, _size(operation)
+    host = ir.emit(f"ptrtoint ptr {base.text} to i64", "i64")
+    lead = ir.with_constant("and", host, 3)
+    aligned = ir.offset(base, ir.binary("sub", constant(0, "i64"), lead))
+    offset = ir.binary("add", low, lanes.vector(ir.convert("trunc", lead, "i32")))
+    words = ir.gather(ir.offset(aligned, ir.with_constant("and", offset, -4)), vector(lanes.lanes, "i32"), 4, mask)
+    shift = ir.with_constant("shl", ir.with_constant("and", offset, 3), 3)
+    return [ir.convert("trunc", ir.binary("lshr", words, shift), f"i{8 * size}")]
 
 
 def store_elements(lanes: Lanes, operation: Operation, values: Sequence[Value], pointer: Value, mask: Value) -> None:
@@ -206,12 +238,20 @@ def _gathered(
 ) -> list[Value]:
     ir = lanes.ir
     paths: list[tuple[list[Value], str]] = []
+    small = total in (1, 2)
 
-    def move(pointers: Value) -> None:
-        loaded = load_elements(lanes, operation, pointers, lanes.all_lanes())
+    def near(base: Value, offsets: Value) -> None:
+        mask = lanes.all_lanes()
+        if small:
+            loaded = _load_part_of_word(lanes, operation, base, offsets, mask)
+        else:
+            loaded = _load_words(lanes, operation, ir.offset(base, offsets), mask)
         paths.append((loaded, ir.block))
 
-    _near_or_far(lanes, context, low, high, total, False, move)
+    def far(pointers: Value) -> None:
+        paths.append((_load_words(lanes, operation, pointers, lanes.all_lanes()), ir.block))
+
+    _near_or_far(lanes, context, low, high, total, False, near, far, alignment=2 if total == 2 else 1)
     return [ir.phi([(loaded[step], block) for loaded, block in paths]) for step in range(operation.instruction.count)]
 
 
@@ -228,8 +268,14 @@ def _global_store(
         pointer = _uniform_pointer(lanes, context, low, high, total, True)
         store_elements(lanes, operation, values, pointer, lanes.all_lanes())
     else:
-        move = lambda pointers: store_elements(lanes, operation, values, pointers, lanes.all_lanes())  # noqa: E731
-        _near_or_far(lanes, context, low, high, total, True, move)
+
+        def far(pointers: Value) -> None:
+            store_elements(lanes, operation, values, pointers, lanes.all_lanes())
+
+        def near(base: Value, offsets: Value) -> None:
+            far(lanes.ir.offset(base, offsets))
+
+        _near_or_far(lanes, context, low, high, total, True, near, far)
 
 
 def _near_or_far(
@@ -239,9 +285,14 @@ def _near_or_far(
     high: Value,
     total: int,
     writing: bool,
-    move: Callable[[Value], None],
+    near_move: Callable[[Value, Value], None],
+    far_move: Callable[[Value], None],
+    alignment: int = 1,
 ) -> None:
-    """`move` at the host's pointers: once for addresses in one buffer, below 2 GiB of it, once for all others."""
+    """Move at the host's pointers: addresses in one buffer, below 2 GiB of it, by base and offsets; all others one by one.
+
+    alignment: what near addresses are a multiple of on the host.
+    """
     ir = lanes.ir
     low, high = lanes.vector(low), lanes.vector(high)
     lane = first_lane(lanes, lanes.all_lanes()) if lanes.mask is not None else constant(0, "i32")
@@ -257,16 +308,20 @@ def _near_or_far(
         ir.compare("eq", high, lanes.vector(base)),
         ir.binary("and", ir.compare("ule", low, lanes.vector(limit)), lanes.vector(fits)),
     )
+    if alignment > 1:
+        host = ir.convert("trunc", ir.emit(f"ptrtoint ptr {buffer.host.text} to i64", "i64"), "i32")
+        odd = ir.with_constant("and", ir.binary("add", low, lanes.vector(host)), alignment - 1)
+        near = ir.binary("and", near, ir.compare("eq", odd, constant(0, odd.type)))
     far = ir.invert(near) if lanes.mask is None else ir.binary("and", ir.invert(near), lanes.mask)
     labels = [ir.name(stem) for stem in ("far", "near", "moved")]
     ir.branch(ir.any(far), labels[0], labels[1], unlikely=True)
     ir.label(labels[1])
     with lanes.aside():
-        move(ir.offset(buffer.host, low))
+        near_move(buffer.host, low)
     ir.jump(labels[2])
     ir.label(labels[0])
     with lanes.aside():
-        move(_far_pointers(lanes, context, low, high, total, writing))
+        far_move(_far_pointers(lanes, context, low, high, total, writing))
     ir.jump(labels[2])
     ir.label(labels[2])
 
