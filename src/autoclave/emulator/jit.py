@@ -77,7 +77,6 @@ def _optimise(module: llvm.ModuleRef, target: HostTarget) -> None:
         passes.add_always_inliner_pass()
     passes.add_sroa_pass()
     if not target.quick:
-        if not target.quick:
         passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
     passes.run(module, builder)
