@@ -33,11 +33,10 @@ def rsq(body: Body, a: Value) -> Value:
 
 def exp2(body: Body, a: Value) -> Value:
     """2 to the power of a."""
-    x = body.cast("fpext", a, "double")
-    limit = body.double(constants.EXP2_LIMIT)
-    x = body.select(body.compare("fcmp ogt", x, limit), limit, x)
-    lowest = body.double(-constants.EXP2_LIMIT)
-    x = body.select(body.compare("fcmp olt", x, lowest), lowest, x)
+    limit, lowest = body.single(constants.EXP2_LIMIT), body.single(-constants.EXP2_LIMIT)
+    clamped = body.select(body.compare("fcmp ogt", a, limit), limit, a)
+    clamped = body.select(body.compare("fcmp olt", clamped, lowest), lowest, clamped)
+    x = body.cast("fpext", clamped, "double")
     shifter = body.double(constants.SHIFTER)
     s = body.op("fadd", x, shifter)
     r = body.op("fsub", x, body.op("fsub", s, shifter))
