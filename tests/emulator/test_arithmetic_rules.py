@@ -208,9 +208,7 @@ def test_every_rule_has_a_test():
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_evidence_follows_from_the_sources(rule: Rule):
-    assert rule.evidence == (
-        "documented" if set(rule.sources) & set("MQ") and "gives toward" not in rule.choice else "declared"
-    )
+    assert rule.evidence == ("documented" if set(rule.sources) & set("MQ") else "declared")
     assert rule.sources or rule.choice
     assert set(rule.sources) <= set("MQE")
 

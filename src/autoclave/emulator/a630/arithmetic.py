@@ -88,7 +88,7 @@ _TABLE = (
     ),
     Rule(
         "nan-payload",
-        "mov, swz and sel change no bit of a NaN or a denormal; nor do bitwise operations, which know of no floats.",
+        "mov, swz, gat, sct and sel change no bit of a NaN or a denormal; nor do bitwise operations, which know of no floats.",
         "declared",
         "E",
         "One E flushes the data of sel.f32, in doubt; a selection is taken for a move.",
@@ -419,7 +419,7 @@ _TABLE = (
     ),
     Rule(
         "move",
-        "mov and swz copy bits; cov of equal types is mov.",
+        "mov, swz, gat and sct copy bits; cov of equal types is mov.",
         "documented",
         "ME",
     ),

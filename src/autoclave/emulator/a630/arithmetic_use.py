@@ -46,7 +46,7 @@ _BY_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "stib.b": ("stib-outside", "image-formats"),
     **dict.fromkeys(("ldp", "stp"), ("private-outside", "memory")),
     **dict.fromkeys(("ldg", "stg", "ldg.a", "stg.a", "ldl", "stl", "ldlw", "stlw"), ("global-outside", "memory")),
-    "swz": ("move", "nan-payload"),
+    **dict.fromkeys(("swz", "gat", "sct"), ("move", "nan-payload")),
     **dict.fromkeys(("mova", "mova1"), ("move", "special-registers")),
 }
 """Rules that every instruction of a name relies on. Names that are not here compute nothing, or are integer operations."""
