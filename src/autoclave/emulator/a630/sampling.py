@@ -24,7 +24,8 @@ CHECK_BUDGET = 20_000
 LONGEST = 2_000_000
 """Instructions that the first sample may take, whatever the budget: some 3 s."""
 
-_MOST_SAMPLES = 16
+MOST_SAMPLES = 16
+"""Threads, or workgroups, of one launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +74,19 @@ def cross_check(
     budget: int = CHECK_BUDGET,
     seed: int = 0,
     interpreter: Interpreter | None = None,
+    most: int = MOST_SAMPLES,
 ) -> CrossCheck:
     """Interpret some threads of `launch`, then `run` it, and compare what they wrote with the launch's memory.
 
     run: runs the whole launch, on its own memory, once. interpreter: of the launch's kernel, if the caller has one.
+    budget: instructions after which there are no further samples. most: samples.
     Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`.
     """
     interpreter = Interpreter(launch.kernel) if interpreter is None else interpreter
     overlay = Overlay()
-    samples, instructions = _interpret(interpreter, launch, overlay, budget, seed)
+    samples, instructions = _interpret(
+        interpreter, launch, overlay, budget, choose(launch, interpreter.instructions, seed, most)
+    )
     run()
     written = list(overlay.written())
     return CrossCheck(
@@ -94,12 +99,12 @@ def cross_check(
 
 
 def _interpret(
-    interpreter: Interpreter, launch: Launch, overlay: Overlay, budget: int, seed: int
+    interpreter: Interpreter, launch: Launch, overlay: Overlay, budget: int, chosen: Iterable[Sample]
 ) -> tuple[list[Sample], int]:
     """Run samples until the next one, if it is as long as the last, would exceed `budget`; at least one."""
     samples: list[Sample] = []
     spent = 0
-    for sample in choose(launch, interpreter.instructions, seed):
+    for sample in chosen:
         last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.threads, LONGEST)
         samples.append(sample)
         spent += last
@@ -108,12 +113,14 @@ def _interpret(
     return samples, spent
 
 
-def choose(launch: Launch, instructions: tuple[Instruction, ...], seed: int) -> Iterator[Sample]:
-    """The threads to check, most telling first: the first, the last, then others; none twice."""
+def choose(
+    launch: Launch, instructions: tuple[Instruction, ...], seed: int, most: int = MOST_SAMPLES
+) -> Iterator[Sample]:
+    """Up to `most` threads to check, most telling first: the first, the last, then others; none twice."""
     together = works_together(instructions)
     size = 1 if together else thread_count(launch)
     seen: set[int] = set()
-    for number in _numbers(prod(launch.global_size) * size, seed):
+    for number in _numbers(prod(launch.global_size) * size, seed, most):
         if number not in seen:
             seen.add(number)
             workgroup = _workgroup(launch.global_size, number // size)
@@ -128,11 +135,13 @@ def works_together(instructions: Iterable[Instruction]) -> bool:
     )
 
 
-def _numbers(count: int, seed: int) -> Iterator[int]:
-    """0, count - 1, and numbers between, drawn from `seed` in the same way on every machine."""
+def _numbers(count: int, seed: int, most: int) -> Iterator[int]:
+    """0, count - 1, and numbers between, drawn from `seed` in the same way on every machine; all if that is not too many."""
     yield 0
     yield count - 1
-    for draw in range(_MOST_SAMPLES - 2):
+    if count <= most:
+        yield from range(count)
+    for draw in range(most - 2):
         yield int.from_bytes(hashlib.sha256(f"{seed} {draw}".encode()).digest()[:8]) % count
 
 

@@ -1,0 +1,34 @@
+"""Interpreter and translator on random programs: two implementations, the same bits, whatever the host's features and lanes."""
+
+import pytest
+from emulator.random_programs import arithmetic_launch, control_launch
+
+from autoclave.emulator.a630.launch import Launch
+from autoclave.emulator.a630.program import launch_shape, load_programs, translate
+from autoclave.emulator.a630.sampling import cross_check
+from autoclave.emulator.jit import BASELINE, HostTarget, best_target
+
+TARGETS = {"sse2": BASELINE, "4 lanes": HostTarget(BASELINE.cpu, "", 4), "host": best_target()}
+
+targets = pytest.mark.parametrize("target", TARGETS)
+
+
+def check(launch: Launch, target: HostTarget) -> None:
+    (program,) = load_programs([translate(launch_shape(launch), target)])
+    result = cross_check(launch, lambda: program.run(launch), budget=1 << 30, most=1 << 10)
+    assert result.elements > 0
+    assert result.differences == (), "\n".join(map(str, result.differences[:5]))
+
+
+@targets
+@pytest.mark.parametrize(
+    ("seed", "merged", "demotion"), [(1, False, True), (2, False, False), (3, True, True)], ids=str
+)
+def test_arithmetic(target: str, seed: int, merged: bool, demotion: bool) -> None:
+    check(arithmetic_launch(seed, 40, threads=19, merged=merged, demotion=demotion), TARGETS[target])
+
+
+@targets
+@pytest.mark.parametrize("seed", range(4))
+def test_control_flow_and_memory(target: str, seed: int) -> None:
+    check(control_launch(seed), TARGETS[target])
