@@ -33,13 +33,14 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 MEMORY_CHILD = Path(__file__).with_name("replay_memory.py")
 MODEL_SEED = 1
 PROCESSES = 2
+CLOCKS = ("wall", "cpu")
 
 Forward = Callable[[Tensors], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds on the clock, and of all processors, those of its own children included."""
+    """Seconds on the clock, and of all processors: of a process, those of its own children included."""
 
     wall: float
     cpu: float
@@ -119,16 +120,25 @@ def forward(directory: Path, scale: str, rounds: int) -> None:
             "ONNX Runtime": onnxruntime_forward(directory / f"{scale}.fp32.onnx"),
         }
         outputs = [runner(inputs) for _ in range(2) for runner in runners.values()][len(runners) :]
-        seconds = take_turns(runners, inputs, rounds)
+        costs = take_turns(runners, inputs, rounds)
     print(f"forward pass of synthetic supercombo {scale}, one thread unless it says two, {rounds} rounds")
-    print(f"{'':20} {'fastest':>10} {'median':>10} {'emulator / it':>14} {'largest difference':>19}")
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    print(
+        f"{'':20} {'fastest':>10} {'median':>10} {'CPU time':>10} {'emulator / it: by median, by CPU time':>40} {'difference':>11}"
+    )
+    wall, cpu = (
+        {name: statistics.median(getattr(each, clock) for each in costs[name]) for name in runners} for clock in CLOCKS
+    )
     for name, output in zip(runners, outputs, strict=True):
+        fastest = min(cost.wall for cost in costs[name])
+        ratios = f"{wall['emulator'] / wall[name]:.2f} {cpu['emulator'] / cpu[name]:7.2f}"
         print(
-            f"{name:20} {1000 * min(seconds[name]):7.1f} ms {1000 * medians[name]:7.1f} ms"
-            f" {medians['emulator'] / medians[name]:14.2f} {largest_difference(output, outputs[-1]):19.2g}"
+            f"{name:20} {1000 * fastest:7.1f} ms {1000 * wall[name]:7.1f} ms {1000 * cpu[name]:7.1f} ms {ratios:>40}"
+            f" {largest_difference(output, outputs[-1]):11.2g}"
         )
-    print("differences are from ONNX Runtime, whose model has single precision where the emulated one has half\n")
+    print(
+        "CPU time is the median's, of all threads. Differences are the outputs' largest, from ONNX Runtime, whose model has"
+    )
+    print("single precision where the emulated one has half\n", flush=True)
 
 
 def onnxruntime_forward(model: Path) -> Forward:
@@ -142,15 +152,15 @@ def onnxruntime_forward(model: Path) -> Forward:
     return lambda inputs: dict(zip(names, session.run(names, inputs), strict=True))
 
 
-def take_turns(runners: dict[str, Forward], inputs: Tensors, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each runner's forward passes, one of each per round."""
-    seconds: dict[str, list[float]] = {name: [] for name in runners}
+def take_turns(runners: dict[str, Forward], inputs: Tensors, rounds: int) -> dict[str, list[Cost]]:
+    """What each runner's forward passes took, one of each per round."""
+    costs: dict[str, list[Cost]] = {name: [] for name in runners}
     for _ in range(rounds):
         for name, runner in runners.items():
-            started = time.perf_counter()
+            wall, cpu = time.perf_counter(), time.process_time()
             runner(inputs)
-            seconds[name].append(time.perf_counter() - started)
-    return seconds
+            costs[name].append(Cost(time.perf_counter() - wall, time.process_time() - cpu))
+    return costs
 
 
 def largest_difference(outputs: Mapping[str, Any], others: Mapping[str, Any]) -> float:

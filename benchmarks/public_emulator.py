@@ -9,8 +9,9 @@ from emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and n
     launch(...)     an interpreter in C, one thread after the other: ir3.py (it wants ir3emu.c beside it) of
                     tinygrad/tinygrad, f172e10b3dc2b5d714e78324e351a1468fcaf081
 
-Each kernel's first launch in a run is taken, with the inputs that it has there, on one thread. Without a public emulator
-the baseline is this project's own scalar interpreter, on the first workgroup of each launch.
+Each kernel's first launch in a run is taken, with the inputs that it has there, on one thread; seconds are CPU seconds,
+which hardly depend on what else the machine does. Without a public emulator the baseline is this project's own scalar
+interpreter, on the first workgroup of each launch.
 """
 
 import hashlib
@@ -101,9 +102,9 @@ def own_time(step: Step) -> float:
     sequence = Sequence([step.prepared] * SERIES)
     times = []
     for _ in range(OWN_RUNS):
-        started = time.perf_counter()
+        started = time.process_time()
         sequence.run()
-        times.append((time.perf_counter() - started) / SERIES)
+        times.append((time.process_time() - started) / SERIES)
     return statistics.median(times)
 
 
@@ -128,9 +129,9 @@ def measure_other(
 def timed(run: Run, launch: Launch, before: list[Any]) -> tuple[float, float]:
     """Seconds of running a launch on what memory held before, and the share of it that was run."""
     restore(launch, before)
-    started = time.perf_counter()
+    started = time.process_time()
     share = run(launch)
-    return time.perf_counter() - started, share
+    return time.process_time() - started, share
 
 
 def written(launch: Launch) -> list[Any]:
