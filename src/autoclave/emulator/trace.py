@@ -14,6 +14,7 @@ All calls before the launch are run as host code; the launch itself is interpret
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def launch_of_call(artifact: Artifact, part: str | tuple[int, int], call: int, i
 
     Raises `ArtifactError` if it is none, and `EmulationError` if a call before it does what it must not.
     """
-    model = EmulatedModel(artifact, part, Placement(best_target(), threads=processors()))
+    target = replace(best_target(), quick=True)  # each call runs once at most
+    model = EmulatedModel(artifact, part, Placement(target, threads=processors()))
     for place, step in enumerate(model.start(read_tensors(inputs, model.part.inputs))):
         if place == call and step.launch is not None:
             return step.launch
