@@ -14,12 +14,13 @@ from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.local_sizes import Size3, a630_max_threads, choose_local_size, workgroups
 from autoclave.compiler.profiles import profile_for
 from autoclave.emulator.a630.launch import bind_launch
+from autoclave.emulator.a630.translation import launch_shape
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.memory import Bytes
 from autoclave.emulator.tinygrad_device.kernel import device_kernel
 from autoclave.emulator.tinygrad_device.settings import Settings
 from autoclave.emulator.tinygrad_device.survey import Survey
-from autoclave.emulator.tinygrad_device.translations import Translations
+from autoclave.emulator.tinygrad_device.translations import TranslatedKernel, Translations
 from autoclave.native.memory import aligned_bytes
 
 INSTRUCTIONS_PER_SECOND = 256 * 710e6
@@ -58,6 +59,7 @@ class EmulatedProgram(Program):  # type: ignore[misc]
     def __init__(self, dev: "EmulatedDevice", obj: TinyELF) -> None:
         self._device = dev
         self._kernel = device_kernel(obj)
+        self._translated: dict[Size3, TranslatedKernel] = {}
 
     def __call__(
         self,
@@ -77,7 +79,9 @@ class EmulatedProgram(Program):  # type: ignore[misc]
         code = self._kernel.code
         launch = bind_launch(code, groups, local, self._kernel.bind(bufs), self._kernel.words(vals))
         with self._device.survey.launch(code):
-            statistics = self._device.translations.run(launch, self._device.settings.threads)
+            if local not in self._translated:
+                self._translated[local] = self._device.translations.kernel(launch_shape(launch))
+            statistics = self._translated[local].run(launch, self._device.settings.threads)
         return statistics.instructions / INSTRUCTIONS_PER_SECOND if wait else None
 
     def _launch_size(self, size: Size3, local_size: Sequence[int] | None) -> tuple[Size3, Size3]:

@@ -5,7 +5,7 @@ them. They get quick code first; one that has executed much gets code that is wo
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from autoclave.emulator.a630.program import (
     LaunchStatistics,
     Program,
     Translation,
-    launch_shape,
     load_programs,
     pack_translations,
     translate,
@@ -28,47 +27,52 @@ WORTH_OPTIMISING = 100_000_000
 """Executed instructions, counted for each thread, from which on a kernel is optimised: quick code takes about 0.1 s for them."""
 
 
-@dataclass(slots=True)
-class _Entry:
-    program: Program
-    executed: int = 0
+class TranslatedKernel:
+    """All launches of one shape. Made by `Translations`."""
+
+    def __init__(self, translations: "Translations", shape: LaunchShape) -> None:
+        self._translations = translations
+        self._shape = shape
+        self._program: Program | None = None
+        self._optimised = False
+        self._executed = 0
+
+    def run(self, launch: Launch, threads: int) -> LaunchStatistics:
+        """Run `launch` on `threads` host threads. Raises as `translate` and `Program.run`."""
+        if not self._optimised and max(self._executed, self._least(launch)) >= WORTH_OPTIMISING:
+            self._program, self._optimised = None, True
+        if self._program is None:
+            self._program = self._translations.program(self._shape, self._optimised)
+        statistics = self._program.run(launch, threads)
+        self._executed += statistics.instructions
+        return statistics
+
+    def _least(self, launch: Launch) -> int:
+        """A guess at what `launch` executes: each instruction once for each thread. Loops make it more, branches less."""
+        return len(self._shape.kernel.code) // 8 * prod(launch.local_size) * prod(launch.global_size)
 
 
 class Translations:
-    """Programs by `LaunchShape.key`, in this process and, if there is a folder, in files of that name.
+    """Translated kernels by `LaunchShape.key`, in this process and, if there is a folder, in files of that name.
 
     The key covers the code, the launch's shape, the translator and LLVM, so that a file is never out of date. Host code in the
     folder is executed: it has to be as trustworthy as the program that is run.
     """
 
     def __init__(self, target: HostTarget, folder: Path | None = None) -> None:
-        self._optimised, self._quick = replace(target, quick=False), replace(target, quick=True)
+        self._full, self._quick = replace(target, quick=False), replace(target, quick=True)
         self._folder = folder
-        self._entries: dict[str, _Entry] = {}
+        self._kernels: dict[str, TranslatedKernel] = {}
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
-    def run(self, launch: Launch, threads: int) -> LaunchStatistics:
-        """Run `launch` on `threads` host threads. Raises as `translate` and `Program.run`."""
-        shape = launch_shape(launch)
-        entry = self._entry(shape, prod(launch.global_size))
-        statistics = entry.program.run(launch, threads)
-        entry.executed += statistics.instructions
-        return statistics
+    def kernel(self, shape: LaunchShape) -> TranslatedKernel:
+        """The kernel of that shape, which may have been met before under another name."""
+        return self._kernels.setdefault(shape.key(self._quick), TranslatedKernel(self, shape))
 
-    def _entry(self, shape: LaunchShape, workgroups: int) -> _Entry:
-        name = shape.key(self._quick)
-        entry = self._entries.get(name)
-        if entry is None:
-            # Each instruction once for each thread: loops make it more, branches less.
-            least = len(shape.kernel.code) // 8 * prod(shape.local_size) * workgroups
-            entry = self._entries[name] = _Entry(self._program(shape, least >= WORTH_OPTIMISING))
-        elif entry.executed >= WORTH_OPTIMISING and entry.program.translation.target.quick:
-            entry.program = self._program(shape, optimised=True)
-        return entry
-
-    def _program(self, shape: LaunchShape, optimised: bool) -> Program:
-        target = self._optimised if optimised else self._quick
+    def program(self, shape: LaunchShape, optimised: bool) -> Program:
+        """Host code for `shape`: read, or made and kept. Raises as `translate`."""
+        target = self._full if optimised else self._quick
         key = shape.key(target)
         found = self._read(key)
         if found is None:
