@@ -91,12 +91,16 @@ def _known_form(machine: Machine, instruction: Instruction) -> Image:
     image = instruction.image
     assert image is not None
     unknown = set(image.flags) - _IGNORED_FLAGS
-    if image.texture is None or image.dimensions != 2 or image.array or not image.typed or unknown:
+    offset = instruction.offset or len(instruction.sources) > _SOURCES[instruction.name]
+    if image.texture is None or image.dimensions != 2 or image.array or not image.typed or offset or unknown:
         machine.unknown(instruction.pc, f"{instruction.name} of a form that has no rule: {image}")
     if instruction.type not in ("f16", "f32"):
         machine.unknown(instruction.pc, f"{instruction.name} of type {instruction.type}; an image holds floats")
     return image
 
+
+_SOURCES = {"isam": 1, "ldib.b": 1, "stib.b": 2}
+"""How many sources the known form has."""
 
 _IGNORED_FLAGS = frozenset({"1d", "imm"})
 """`1d` reads x and y too (`instruction.Image`); `imm` says what `Image.texture` is."""
@@ -110,8 +114,8 @@ def _bound(machine: Machine, views: Sequence[View], slot: int, pc: int) -> View:
 
 def _pixel(machine: Machine, instruction: Instruction, operand: Operand) -> Callable[[], tuple[int, int]]:
     """A function that gives the signed column and row."""
-    if not isinstance(operand, Register):
-        machine.unknown(instruction.pc, f"{instruction.name} with coordinates that are no registers")
+    if not isinstance(operand, Register) or operand.half:
+        machine.unknown(instruction.pc, f"{instruction.name} has no rule for coordinates that are no full registers")
     binder = Binder(machine, instruction)
     x, y = binder.read(operand, 0), binder.read(operand, 1)
     return lambda: ((x() ^ _SIGN) - _SIGN, (y() ^ _SIGN) - _SIGN)

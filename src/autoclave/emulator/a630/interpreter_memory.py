@@ -16,7 +16,7 @@ from autoclave.emulator.memory import BUFFER_STRIDE
 _ADDRESS_MASK = (1 << 64) - 1
 _WORD_MASK = (1 << 32) - 1
 
-ELEMENT_BYTES = {"f16": 2, "u16": 2, "s16": 2, "f32": 4, "u32": 4, "s32": 4, "u8": 1, "u8_32": 1, "u64": 8}
+ELEMENT_BYTES = {"f16": 2, "u16": 2, "s16": 2, "f32": 4, "u32": 4, "s32": 4, "u8": 1, "u8_32": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,10 @@ def global_store(machine: Machine, instruction: Instruction) -> Step:
 
 
 def _access(machine: Machine, instruction: Instruction, register: Register) -> Access:
-    assert instruction.type is not None
+    if instruction.type not in ELEMENT_BYTES or instruction.count < 1:
+        machine.unknown(
+            instruction.pc, f"{instruction.name} of {instruction.count} elements of type {instruction.type} has no rule"
+        )
     return Access(Binder(machine, instruction), register, ELEMENT_BYTES[instruction.type], instruction.count)
 
 
@@ -106,7 +109,10 @@ def resolve(machine: Machine, address: int, size: int, pc: int) -> tuple[View, i
 def global_address(access: Access) -> Read:
     """The address of ldg, stg and atomic.g: two registers and a byte offset; of ldg.a and stg.a, see `Instruction.shift`."""
     binder, instruction = access.binder, access.binder.instruction
-    low, high = (binder.read(instruction.sources[0].operand, at) for at in range(2))
+    base = instruction.sources[0].operand
+    if not isinstance(base, Register):
+        binder.machine.unknown(instruction.pc, f"{instruction.name} has no rule for an address that is no register")
+    low, high = (binder.read(base, at) for at in range(2))
     offset = instruction.offset
     if not instruction.name.endswith(".a"):
         return lambda: (low() + (high() << 32) + offset) & _ADDRESS_MASK

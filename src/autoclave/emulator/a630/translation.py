@@ -192,6 +192,8 @@ def translate_all(shapes: Items[LaunchShape], target: HostTarget, processes: int
             worker.kill()
             worker.wait()
     found = {translation.key: translation for translation in made}
+    if missing := set(keys) - found.keys():
+        raise EmulationError(f"translating kernels: {len(missing)} are missing; has the translator been changed meanwhile?")
     return tuple(found[key] for key in keys)
 
 

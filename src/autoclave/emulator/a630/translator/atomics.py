@@ -14,6 +14,7 @@ from autoclave.emulator.a630.translator.memory import (
     global_pointers,
     local_offset,
     shared_pointer,
+    unknown_address,
 )
 from autoclave.emulator.a630.translator.operations import Operation, plus
 from autoclave.emulator.ir import Builder, Value, constant, vector
@@ -35,18 +36,19 @@ def unknown_atomic(instruction: Instruction) -> str | None:
     """Why there is no rule for an atomic; None if there is one."""
     if instruction.type not in ("u32", "s32"):
         return f"of type {instruction.type}"
-    data = instruction.sources[-1].operand
-    return None if isinstance(data, Register) else "of something that is no register"
+    if instruction.name.endswith("cmpxchg") and not isinstance(instruction.sources[-1].operand, Register):
+        return "of something that is no register"
+    return unknown_address(instruction)
 
 
 def atomic(lanes: Lanes, context: MemoryContext, operation: Operation) -> None:
     """Carry out one atomic."""
     ir = lanes.ir
     data = operation.sources[-1].operand
-    assert isinstance(data, Register)
-    operands = [lanes.vector(lanes.bits(lanes.read(data)))]
+    operands = [lanes.vector(lanes.ir.convert("zext", lanes.bits(lanes.operand(data)), "i32"))]
     name = operation.name.rpartition(".")[2]
     if name == "cmpxchg":
+        assert isinstance(data, Register)
         operands.append(lanes.vector(lanes.bits(lanes.read(plus(data, 1)))))
     if operation.name.startswith("atomic.g"):
         pointers = global_pointers(lanes, context, *global_address(lanes, operation), _SIZE, writing=True)

@@ -38,6 +38,8 @@ def unknown_image(instruction: Instruction, context: ImageContext) -> str | None
     formats = context.textures if instruction.name == "isam" else context.images
     if image.texture is None or image.dimensions != 2 or image.array or not image.typed:
         return f"of the form {image}"
+    if instruction.offset or len(instruction.sources) > (2 if instruction.name == "stib.b" else 1):
+        return "with an offset, or a source more"
     if unknown := set(image.flags) - _KNOWN_FLAGS:
         return f"with {', '.join(sorted(unknown))}"
     if image.texture >= len(formats):
@@ -47,7 +49,9 @@ def unknown_image(instruction: Instruction, context: ImageContext) -> str | None
     if instruction.name == "stib.b" and instruction.count != COMPONENTS:
         return f"of {instruction.count} components"
     coordinates = instruction.sources[1 if instruction.name == "stib.b" else 0].operand
-    return None if isinstance(coordinates, Register) else "with coordinates that are no registers"
+    if not isinstance(coordinates, Register) or coordinates.half:
+        return "with coordinates that are no full registers"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ vector runs to its next barrier, and goes on when all have come so far.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
-from autoclave.emulator.a630.launch import KernelCode, Size3
+from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Constant, Instruction
+from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode, Size3
 from autoclave.emulator.a630.translator import alu, atomics, images, memory, moves
 from autoclave.emulator.a630.translator.control import VECTOR_DONE, Control
 from autoclave.emulator.a630.translator.faults import LEAVE, THREAD, Exits
@@ -31,7 +31,14 @@ from autoclave.emulator.a630.translator.indirect import Indirect
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.memory import MemoryContext
 from autoclave.emulator.a630.translator.observation import EVERYTHING, analyse_uses, effect_of
-from autoclave.emulator.a630.translator.operations import Operation, is_indirect, names_registers_indirectly
+from autoclave.emulator.a630.translator.operations import (
+    REGISTERS,
+    Operation,
+    is_indirect,
+    names_registers_indirectly,
+    registers_read,
+    registers_written,
+)
 from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
 from autoclave.emulator.ir import Builder, Module, Value, constant, lanes_of, numbers, vector
 from autoclave.emulator.vector import ATTRIBUTES, library
@@ -96,6 +103,19 @@ def _unknown(instruction: Instruction, context: ImageContext) -> str | None:
     if name in atomics.ATOMIC_NAMES:
         return atomics.unknown_atomic(instruction)
     return images.unknown_image(instruction, context)
+
+
+def _out_of_range(operation: Operation, demotion: bool) -> str | None:
+    """Which register or constant an operation names that there is not; None if there are all."""
+    for register in (*registers_read(operation), *registers_written(operation)):
+        if not 0 <= register.number < REGISTERS:
+            return f"of register {register.number}, of {REGISTERS}"
+    for source in operation.sources:
+        if isinstance(source.operand, Constant) and not source.operand.relative:
+            limit = 4 * MAX_CONSTANT_VECTORS * (2 if source.operand.half and not demotion else 1)
+            if not 0 <= source.operand.number < limit:
+                return f"of constant {source.operand.number}, of {limit}"
+    return None
 
 
 _MOVES = frozenset({"mov", "cov", "mova", "swz", "gat", "sct"})

@@ -45,13 +45,26 @@ def unknown_memory(instruction: Instruction) -> str | None:
     """Why there is no rule for a load or store; None if there is one."""
     if instruction.type not in ELEMENT_BYTES:
         return f"of type {instruction.type}"
+    if instruction.count < 1:
+        return "of no elements"
     if instruction.name.startswith("st") and not isinstance(instruction.sources[-1].operand, Register):
         return "of something that is no register"
+    return unknown_address(instruction)
+
+
+def unknown_address(instruction: Instruction) -> str | None:
+    """Why a global address has no rule; None if it has one, or is none."""
+    if instruction.name.startswith(("ldg", "stg", "atomic.g")) and not isinstance(
+        instruction.sources[0].operand, Register
+    ):
+        return "at an address that is no register"
     return None
 
 
 def access_memory(lanes: Lanes, context: MemoryContext, operation: Operation) -> None:
     """Carry out a load or store."""
+    if operation.instruction.count == 0:
+        return
     space = operation.name.removesuffix(".a")[2]
     {"g": _global, "l": _shared, "p": _private}[space](lanes, context, operation)
 

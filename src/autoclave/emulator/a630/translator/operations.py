@@ -14,7 +14,10 @@ from autoclave.emulator.a630.instruction import (
     Source,
 )
 
-HALF = 256
+REGISTERS = 256
+"""Components of a register file that an instruction can name."""
+
+HALF = REGISTERS
 
 _COORDINATES = 2
 _ADDRESS_WORDS = 2
