@@ -8,8 +8,8 @@ from pants.testutil.rule_runner import MockGet, run_rule_with_mocks
 
 from autoclave_pants.rules.actions import TOLD_PROCESSORS, ActionRequest, ActionResult
 from autoclave_pants.rules.emulation import (
-    RECORD_LANES,
-    REPLAY_LANES,
+    RECORDING,
+    REPLAYING,
     Emulator,
     Kernels,
     KernelsRequest,
@@ -55,7 +55,7 @@ def test_kernels_are_taken_out_of_the_artifact(emulator):
 
 
 def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_request(emulator):
-    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), 8)
+    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), REPLAYING)
     kernels = MockGet(output_type=Kernels, input_types=(KernelsRequest,), mock=lambda asked: Kernels(KERNELS))
     action, made = requested(translate, request, emulator, kernels)
     assert (action.module, action.target) == ("autoclave.emulator.translate", "models:m")
@@ -65,6 +65,7 @@ def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_reques
         "kernels": "inputs/kernels.json",
         "lanes": 8,
         "output": "out/translations",
+        "quick": False,
     }
     assert action.processors > 1
     assert made.request_fields("inputs") == {"translations": "inputs/translations", "cpu": "x86-64-v3"}
@@ -76,7 +77,7 @@ def test_the_name_of_a_target_is_part_of_no_key():
 
 
 def test_replay_has_other_lanes_than_recording():
-    assert RECORD_LANES != REPLAY_LANES
+    assert RECORDING.lanes != REPLAYING.lanes
 
 
 def test_pants_fills_in_the_processors():

@@ -18,10 +18,9 @@ from emulator.a630_programs import mov
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.artifact.reader import Artifact, open_artifact
-from autoclave.emulator.a630.program import translate_all
 from autoclave.emulator.jit import BASELINE, PORTABLE, HostTarget
 from autoclave.emulator.model import EmulatedModel, Placement
-from autoclave.emulator.shapes import artifact_shapes
+from autoclave.emulator.shapes import artifact_work, translate_work
 from autoclave.errors import ArtifactError, AutoclaveError, MemoryFault
 
 PLACE = Placement(PORTABLE)
@@ -47,7 +46,8 @@ def test_run_gives_what_numpy_gives(artifact: Artifact) -> None:
     "placement",
     [
         Placement(HostTarget("x86-64-v3", "", 16), fill=0xFF),
-        Placement(HostTarget("x86-64-v3", "", 4), threads=2),
+        Placement(HostTarget("x86-64-v3", "", 32), threads=2),
+        Placement(HostTarget("x86-64-v3", "", 4, quick=True)),
         Placement(BASELINE, fill=0x7F, threads=3),
     ],
     ids=str,
@@ -129,8 +129,8 @@ def test_kernel_that_writes_elsewhere_is_stopped(tmp_path: Path, code: list, wor
 
 
 def test_translations_that_were_made_before_are_used(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {each.key: each for each in translate_all(artifact_shapes(artifact), PORTABLE)}
-    monkeypatch.setattr("autoclave.emulator.model.translate_all", None)
+    made = {each.key: each for each in translate_work(artifact_work(artifact), PORTABLE, 1)}
+    monkeypatch.setattr("autoclave.emulator.model.translate_work", None)
 
     outputs = EmulatedModel(artifact, "run", PLACE, made).run(example_inputs())
 

@@ -1,18 +1,19 @@
 """Kernels taken out of artifacts, and translated from the file that they are kept in."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from emulator.a630_artifacts import WEIGHTS, write_artifact
+from emulator.a630_artifacts import DOUBLE, FOREVER, WEIGHTS, write_artifact
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator import extract, translate
 from autoclave.emulator.a630.program import unpack_translations
 from autoclave.emulator.jit import PORTABLE
-from autoclave.emulator.shapes import artifact_shapes, pack_shapes, unpack_shapes
+from autoclave.emulator.shapes import artifact_work, chosen_target, pack_work, unpack_work
 from autoclave.errors import ArtifactError
 
 
@@ -34,11 +35,34 @@ TRANSLATE = {"kernels": "out/kernels.json", "cpu": "x86-64-v3", "lanes": 8, "out
 
 def test_shapes_come_back_from_their_file() -> None:
     with open_artifact("model.pkl") as artifact:
-        shapes = artifact_shapes(artifact)
+        work = artifact_work(artifact)
 
-    assert [shape.kernel.name for shape in shapes] == ["double", "multiply", "add_bytes"]
-    assert shapes[0].local_size == (4, 1, 1)
-    assert unpack_shapes(pack_shapes(shapes)) == shapes
+    assert [(each.shape.kernel.name, each.threads) for each in work] == [
+        ("double", 0),
+        ("multiply", 8),
+        ("add_bytes", 8),
+    ]
+    assert work[0].shape.local_size == (4, 1, 1)
+    assert unpack_work(pack_work(work)) == work
+
+
+@pytest.mark.parametrize(
+    ("code", "threads", "quick"),
+    [
+        pytest.param(DOUBLE, 0, True, id="on-loading-only"),
+        pytest.param(DOUBLE, 1000, True, id="few-threads"),
+        pytest.param(DOUBLE, 1_000_000, False, id="many-threads"),
+        pytest.param(FOREVER, 30_000, False, id="loop"),
+    ],
+)
+def test_kernels_with_little_to_do_are_translated_quickly(
+    directory: Path, code: list, threads: int, quick: bool
+) -> None:
+    write_artifact(directory / "model.pkl", code)
+    with open_artifact("model.pkl") as artifact:
+        work = replace(artifact_work(artifact)[-1], threads=threads)
+
+    assert chosen_target(work, PORTABLE) == replace(PORTABLE, quick=quick)
 
 
 def test_weights_are_not_among_the_kernels(directory: Path) -> None:
@@ -63,7 +87,8 @@ def test_translations_have_the_same_bytes_from_any_number_of_processes(
 
     assert found[0] == found[1]
     with open_artifact("model.pkl") as artifact:
-        assert set(unpack_translations(found[0])) == {shape.key(PORTABLE) for shape in artifact_shapes(artifact)}
+        keys = {each.shape.key(chosen_target(each, PORTABLE)) for each in artifact_work(artifact)}
+    assert set(unpack_translations(found[0])) == keys
 
 
 def test_instruction_without_a_rule_is_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,19 +111,20 @@ def test_artifact_of_other_hardware_is_refused(directory: Path, capsys: pytest.C
     "change",
     [
         pytest.param(lambda content: content.update(format=2), id="format"),
-        pytest.param(lambda content: content.pop("shapes"), id="no-shapes"),
-        pytest.param(lambda content: content["shapes"][0].update(code="zz"), id="code"),
-        pytest.param(lambda content: content["shapes"][0].update(code="00"), id="half-an-instruction"),
-        pytest.param(lambda content: content["shapes"][0].update(local_size=[1, 2]), id="sides"),
-        pytest.param(lambda content: content["shapes"][0].update(image_formats=["float64"]), id="image-format"),
-        pytest.param(lambda content: content["shapes"][0]["launch"].pop("shared_bytes"), id="field"),
-        pytest.param(lambda content: content["shapes"][0]["launch"].update(shared_bytes=1 << 40), id="range"),
+        pytest.param(lambda content: content.pop("kernels"), id="no-kernels"),
+        pytest.param(lambda content: content["kernels"][0].update(code="zz"), id="code"),
+        pytest.param(lambda content: content["kernels"][0].update(code="00"), id="half-an-instruction"),
+        pytest.param(lambda content: content["kernels"][0].update(local_size=[1, 2]), id="sides"),
+        pytest.param(lambda content: content["kernels"][0].pop("threads"), id="threads"),
+        pytest.param(lambda content: content["kernels"][0].update(image_formats=["float64"]), id="image-format"),
+        pytest.param(lambda content: content["kernels"][0]["launch"].pop("shared_bytes"), id="field"),
+        pytest.param(lambda content: content["kernels"][0]["launch"].update(shared_bytes=1 << 40), id="range"),
     ],
 )
 def test_malformed_kernels_are_refused(change: "object") -> None:
     with open_artifact("model.pkl") as artifact:
-        content = json.loads(pack_shapes(artifact_shapes(artifact)))
+        content = json.loads(pack_work(artifact_work(artifact)))
     change(content)  # type: ignore[operator]
 
     with pytest.raises(ArtifactError):
-        unpack_shapes(json.dumps(content).encode())
+        unpack_work(json.dumps(content).encode())

@@ -40,6 +40,9 @@ CHECK = {
     "command": "./pants test --force models:tiny-parity",
     "report": "out/report.json",
 }
+TRANSLATE = {"kernels": "kernels.json", "cpu": "x86-64-v3", "output": "translations"}
+RECORDING = {"lanes": 4, "quick": True}
+REPLAYING = {"lanes": 8, "quick": False}
 BISECT = {"artifact": "model.pkl", "check": "model.check.zst", "other": "other.pkl"}
 
 ADD_BYTES_TWICE = [*ADD_BYTES[:-2], ins("add.f", "r5.x", "r5.x", "r4.y"), *ADD_BYTES[-2:]]
@@ -109,9 +112,8 @@ def test_translations_of_an_action_give_the_same_verdict(directory: Path, run_ac
     translated = {"translations": "translations", "cpu": "x86-64-v3"}
     run_action(extract.main, {"artifact": "model.pkl", "output": "kernels.json"})
     fresh = (directory / "model.check.zst").read_bytes()
-    for main, request, lanes in ((record.main, RECORD, 16), (parity.main, CHECK, 8)):
-        told = {"kernels": "kernels.json", "cpu": "x86-64-v3", "lanes": lanes, "output": "translations"}
-        assert run_action(translate.main, told).code == 0
+    for main, request, made in ((record.main, RECORD, RECORDING), (parity.main, CHECK, REPLAYING)):
+        assert run_action(translate.main, TRANSLATE | made).code == 0
         assert run_action(main, request | translated).code == 0
 
     assert (directory / "model.check.zst").read_bytes() == fresh
@@ -119,8 +121,7 @@ def test_translations_of_an_action_give_the_same_verdict(directory: Path, run_ac
 
 def test_translations_for_another_lane_width_are_refused(directory: Path, run_action: RunAction) -> None:
     run_action(extract.main, {"artifact": "model.pkl", "output": "kernels.json"})
-    told = {"kernels": "kernels.json", "cpu": "x86-64-v3", "lanes": 16, "output": "translations"}
-    run_action(translate.main, told)
+    run_action(translate.main, TRANSLATE | RECORDING)
 
     done = run_action(parity.main, CHECK | {"translations": "translations", "cpu": "x86-64-v3"})
 

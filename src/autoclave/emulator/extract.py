@@ -10,17 +10,17 @@ from typing import Any
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.canonical import canonical_json
-from autoclave.emulator.shapes import artifact_shapes, pack_shapes
+from autoclave.emulator.shapes import artifact_work, pack_work
 from autoclave.native.request import carried_out
 
 
 def _extract(request: dict[str, Any]) -> int:
     with open_artifact(request["artifact"]) as artifact:
-        shapes = artifact_shapes(artifact)
+        work = artifact_work(artifact)
     output = Path(request["output"])
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_bytes(pack_shapes(shapes))
-    print(canonical_json({"shapes": len(shapes)}).decode())
+    output.write_bytes(pack_work(work))
+    print(canonical_json({"kernels": len(work)}).decode())
     return 0
 
 

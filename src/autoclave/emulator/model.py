@@ -21,12 +21,11 @@ from autoclave.emulator.a630.program import (
     Translation,
     launch_shape,
     load_programs,
-    translate_all,
 )
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.memory import Bytes
 from autoclave.emulator.processors import processors
-from autoclave.emulator.shapes import kernel_shape
+from autoclave.emulator.shapes import Work, artifact_work, chosen_target, translate_work
 from autoclave.errors import ArtifactError
 from autoclave.native.memory import aligned_bytes
 from autoclave.native.model import Array, Tensors, check_tensors
@@ -180,25 +179,20 @@ class EmulatedModel:
         nbytes = prod(spec.shape) * dtype.itemsize
         return self._buffers[spec.buffer][spec.offset : spec.offset + nbytes].view(dtype).reshape(spec.shape)
 
-    def _load(self, translations: Mapping[str, Translation] | None) -> dict[str, Program]:
-        """The programs of all launches, by key."""
-        target = self._placement.target
-        calls = (call for call in self._part.init + self._part.calls if isinstance(call, ProgramCall))
-        shapes = {shape.key(target): shape for shape in map(self._shape, calls)}
+    def _load(self, translations: Mapping[str, Translation] | None) -> dict[LaunchShape, Program]:
+        """The programs of the artifact's kernels."""
+        work, target = artifact_work(self._artifact), self._placement.target
         if translations is None:
-            found = translate_all(tuple(shapes.values()), target, processors())
+            found = translate_work(work, target, processors())
         else:
-            found = tuple(_translation(key, shape, target, translations) for key, shape in shapes.items())
-        return dict(zip(shapes, load_programs(found), strict=True))
+            found = tuple(_translation(each, target, translations) for each in work)
+        return dict(zip((each.shape for each in work), load_programs(found), strict=True))
 
     def _code(self, number: int) -> KernelCode:
         if number not in self._codes:
             kernel = self._artifact.header.kernels[number]
             self._codes[number] = kernel_code(kernel.name, bytes(self._artifact.read(kernel.lib)), kernel.launch)
         return self._codes[number]
-
-    def _shape(self, call: ProgramCall) -> LaunchShape:
-        return kernel_shape(self._artifact.header.kernels[call.kernel], self._code(call.kernel), call.local_size)
 
     def _step(self, stage: Stage, index: int, call: Call) -> Step:
         if isinstance(call, Copy):
@@ -207,7 +201,7 @@ class EmulatedModel:
             return Step(stage, index, None, None, None, moved, PreparedCopy(destination, source))
         kernel = self._artifact.header.kernels[call.kernel]
         launch = self._bind(kernel, call)
-        prepared = self._programs[launch_shape(launch).key(self._placement.target)].prepare(launch)
+        prepared = self._programs[launch_shape(launch)].prepare(launch)
         outs = set(kernel.outs)
         tensors = tuple(
             self._named(argument, slot in outs) for slot, argument in zip(kernel.globals, call.args, strict=True)
@@ -242,12 +236,11 @@ _NUMPY = {"bfloat16": "uint16"}
 """What stands for a dtype that numpy does not have."""
 
 
-def _translation(
-    key: str, shape: LaunchShape, target: HostTarget, translations: Mapping[str, Translation]
-) -> Translation:
+def _translation(work: Work, target: HostTarget, translations: Mapping[str, Translation]) -> Translation:
+    key = work.shape.key(chosen_target(work, target))
     if key not in translations:
         raise ArtifactError(
-            f"loading kernel {shape.kernel.name!r}: the file of translations has none of it for {target.cpu} with "
+            f"loading kernel {work.shape.kernel.name!r}: the file of translations has none of it for {target.cpu} with "
             f"{target.lanes} lanes; translate the artifact again"
         )
     return translations[key]

@@ -1,38 +1,92 @@
-"""What of an artifact is translated: its kernels, each with the launch shapes that its calls give it."""
+"""What of an artifact is translated: its kernels, each with the launch shapes that its calls give it, and how thoroughly."""
 
 import binascii
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from autoclave.artifact.model import Kernel, Program
 from autoclave.artifact.reader import Artifact
 from autoclave.canonical import canonical_json
+from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.launch import KernelCode, Size3, kernel_code
-from autoclave.emulator.a630.program import LaunchShape
+from autoclave.emulator.a630.translation import LaunchShape, Translation, translate_all
+from autoclave.emulator.jit import HostTarget
 from autoclave.errors import ArtifactError
 
 FORMAT = 1
 FORMATS = frozenset({"float16", "float32"})
 
+LOOPS = 16
+"""Turns that a loop is taken to make; those of driving models make 4 to 300."""
+
+WORTHWHILE = 1 << 22
+"""Instructions of one run, of all threads, for which better code is worth its time: some milliseconds of quick code."""
+
+CODE_PER_PROCESS = 1 << 14
+"""Bytes of kernels that are worth another process to translate them."""
+
 _LAUNCH_FIELDS = tuple(field for field in KernelCode.__dataclass_fields__ if field not in ("name", "code"))
 
 
-def artifact_shapes(artifact: Artifact) -> tuple[LaunchShape, ...]:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A launch shape, and the threads of all its launches in one run together: 0 if it is launched on loading only."""
+
+    shape: LaunchShape
+    threads: int
+
+
+def artifact_work(artifact: Artifact) -> tuple[Work, ...]:
     """The shapes of all launches of all parts of `artifact`, each once, in the order in which they come.
 
     Raises `ArtifactError` if the artifact is not for the a630 or a kernel's launch fields are out of range.
     """
-    shapes: dict[tuple[int, Size3], LaunchShape] = {}
+    threads: dict[tuple[int, Size3], int] = {}
     for part in artifact.header.parts:
         if part.target.device != "QCOM":
             raise ArtifactError(f"{artifact.path}: it is compiled for {part.target.device}; the emulator is for QCOM")
-        for call in part.init + part.calls:
-            if isinstance(call, Program) and (call.kernel, call.local_size) not in shapes:
-                kernel = artifact.header.kernels[call.kernel]
-                code = kernel_code(kernel.name, bytes(artifact.read(kernel.lib)), kernel.launch)
-                shapes[call.kernel, call.local_size] = kernel_shape(kernel, code, call.local_size)
-    return tuple(shapes.values())
+        for calls, counts in ((part.init, False), (part.calls, True)):
+            for call in calls:
+                if isinstance(call, Program):
+                    launched = prod(call.global_size) * prod(call.local_size) if counts else 0
+                    place = call.kernel, call.local_size
+                    threads[place] = threads.get(place, 0) + launched
+    return tuple(Work(_shape_of(artifact, *place), count) for place, count in threads.items())
+
+
+def _shape_of(artifact: Artifact, number: int, local_size: Size3) -> LaunchShape:
+    kernel = artifact.header.kernels[number]
+    code = kernel_code(kernel.name, bytes(artifact.read(kernel.lib)), kernel.launch)
+    return kernel_shape(kernel, code, local_size)
+
+
+def chosen_target(work: Work, target: HostTarget) -> HostTarget:
+    """`target`, or its quick form for a shape with so little to do that better code would not be worth its time.
+
+    What it has to do is estimated: each thread executes each instruction once, or `LOOPS` times if there is a loop.
+    """
+    if target.quick or not work.threads:
+        return replace(target, quick=True)
+    kernel = work.shape.kernel
+    instructions = decode_kernel(kernel.code, kernel.name)
+    backward = (each.target is not None and each.target <= 0 for each in instructions)
+    turns = LOOPS if any(backward) else 1
+    return replace(target, quick=work.threads * len(instructions) * turns < WORTHWHILE)
+
+
+def translate_work(work: Sequence[Work], target: HostTarget, processes: int) -> tuple[Translation, ...]:
+    """Host code for each of `work`, in its order, for the target that is chosen for it. Raises as `translate_all`."""
+    targets = [chosen_target(each, target) for each in work]
+    made: dict[tuple[LaunchShape, HostTarget], Translation] = {}
+    for kind in sorted(set(targets), key=lambda each: each.quick):
+        shapes = [each.shape for each, its in zip(work, targets, strict=True) if its == kind]
+        code = sum(len(shape.kernel.code) for shape in shapes)
+        found = translate_all(shapes, kind, min(processes, 1 + code // CODE_PER_PROCESS))
+        made.update(zip(((shape, kind) for shape in shapes), found, strict=True))
+    return tuple(made[each.shape, its] for each, its in zip(work, targets, strict=True))
 
 
 def kernel_shape(kernel: Kernel, code: KernelCode, local_size: Size3) -> LaunchShape:
@@ -47,18 +101,19 @@ def _formats(kernel: Kernel, slots: Iterable[int]) -> tuple[str, ...]:
     return tuple(kernel.signature[slot].dtype for slot in slots)
 
 
-def pack_shapes(shapes: Iterable[LaunchShape]) -> bytes:
-    """`shapes` as canonical JSON: what is left of an artifact that a change of weights does not touch."""
-    return canonical_json({"format": FORMAT, "shapes": [_plain(shape) for shape in shapes]})
+def pack_work(work: Iterable[Work]) -> bytes:
+    """`work` as canonical JSON: what is left of an artifact that a change of weights does not touch."""
+    kernels = [_plain(each.shape) | {"threads": each.threads} for each in work]
+    return canonical_json({"format": FORMAT, "kernels": kernels})
 
 
-def unpack_shapes(data: bytes) -> tuple[LaunchShape, ...]:
-    """Inverse of `pack_shapes`. Raises `ArtifactError` for anything that it does not write."""
+def unpack_work(data: bytes) -> tuple[Work, ...]:
+    """Inverse of `pack_work`. Raises `ArtifactError` for anything that it does not write."""
     try:
         content = json.loads(data)
         if content["format"] != FORMAT:
             raise ArtifactError(f"the kernels have format {content['format']!r}, this version reads {FORMAT}")
-        return tuple(_shape(each) for each in content["shapes"])
+        return tuple(Work(_shape(each), int(each["threads"])) for each in content["kernels"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ArtifactError(f"the file of kernels is malformed: {error!r}; extract it again") from error
 

@@ -3,8 +3,8 @@
 The request:
 
     kernels    what autoclave.emulator.extract took out of an artifact
-    cpu, features, lanes
-               what to translate for, see `HostTarget`; lanes are those of one vector
+    cpu, features, lanes, quick
+               what to translate for, see `HostTarget`; without `quick`, kernels that have little to do are made quickly all the same
     output     the file of translations
 
 The work is shared among `AUTOCLAVE_PROCESSORS` processes; the same request gives the same bytes however many there are.
@@ -16,27 +16,28 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.canonical import canonical_json
-from autoclave.emulator.a630.program import pack_translations, translate_all
+from autoclave.emulator.a630.translation import pack_translations
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.processors import processors
-from autoclave.emulator.shapes import unpack_shapes
+from autoclave.emulator.shapes import translate_work, unpack_work
 from autoclave.errors import AutoclaveError
 from autoclave.native.request import carried_out
 
 
 def _translate(request: dict[str, Any]) -> int:
-    target = HostTarget(str(request["cpu"]), str(request.get("features") or ""), int(request["lanes"]))
+    features, quick = str(request.get("features") or ""), bool(request.get("quick"))
+    target = HostTarget(str(request["cpu"]), features, int(request["lanes"]), quick)
     try:
-        shapes = unpack_shapes(Path(request["kernels"]).read_bytes())
+        work = unpack_work(Path(request["kernels"]).read_bytes())
     except OSError as error:
         raise AutoclaveError(f"reading the kernels {request['kernels']}: {error.strerror}") from error
     started = time.perf_counter()
-    packed = pack_translations(translate_all(shapes, target, processors()))
+    packed = pack_translations(translate_work(work, target, processors()))
     output = Path(request["output"])
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_bytes(packed)
     milliseconds = round(1000 * (time.perf_counter() - started))
-    print(canonical_json({"shapes": len(shapes), "size": len(packed), "milliseconds": milliseconds}).decode())
+    print(canonical_json({"kernels": len(work), "size": len(packed), "milliseconds": milliseconds}).decode())
     return 0
 
 

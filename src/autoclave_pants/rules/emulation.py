@@ -20,12 +20,21 @@ TRANSLATIONS = "translations"
 HOST_CPU = "x86-64-v3"
 """What translations are made for: any machine that runs cpu artifacts, so that machines share them."""
 
-RECORD_LANES = 16
-REPLAY_LANES = 8
-"""Lanes of a vector: what is recorded with some is replayed with others, for they must not matter."""
-
 PROCESSORS = 64
 """How many kernels an artifact has to translate at once, at most; Pants says how many processors are free."""
+
+
+@dataclass(frozen=True)
+class HostCode:
+    """How kernels are translated: the lanes of a vector, and whether in haste, for code that runs once."""
+
+    lanes: int
+    quick: bool
+
+
+RECORDING = HostCode(lanes=4, quick=True)
+REPLAYING = HostCode(lanes=8, quick=False)
+"""What is recorded with some code is replayed with other code, for it must not matter."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +62,10 @@ class Kernels:
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """Translate the kernels of an artifact, for vectors of `lanes`."""
+    """Translate the kernels of an artifact."""
 
     kernels: KernelsRequest
-    lanes: int
+    code: HostCode
 
 
 @dataclass(frozen=True)
@@ -102,7 +111,8 @@ async def translate(request: TranslationRequest, emulator: Emulator) -> Translat
                 {
                     "kernels": f"inputs/{KERNELS}",
                     "cpu": HOST_CPU,
-                    "lanes": request.lanes,
+                    "lanes": request.code.lanes,
+                    "quick": request.code.quick,
                     "output": f"out/{TRANSLATIONS}",
                 }
             ),

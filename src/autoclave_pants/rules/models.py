@@ -16,7 +16,7 @@ from pants.util.frozendict import FrozenDict
 from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, digest_of_files, files_of, merge
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.actions import ActionRequest, References, Variation, request_json, succeed
-from autoclave_pants.rules.emulation import RECORD_LANES, Emulator, KernelsRequest, Translation, TranslationRequest
+from autoclave_pants.rules.emulation import RECORDING, Emulator, KernelsRequest, Translation, TranslationRequest
 from autoclave_pants.rules.sources import (
     MODEL,
     CheckedSource,
@@ -197,9 +197,7 @@ async def record_check(request: CheckRequest, references: References) -> CheckFi
     inputs, toolchain = compiled.digest, references.toolchain
     if recorder is not None:
         kernels = kernels_request(request.model, compiled)
-        emulator, translation = await MultiGet(
-            Get(Emulator), Get(Translation, TranslationRequest(kernels, RECORD_LANES))
-        )
+        emulator, translation = await MultiGet(Get(Emulator), Get(Translation, TranslationRequest(kernels, RECORDING)))
         fields.update(translation.request_fields("inputs"))
         inputs, toolchain = await merge((inputs, translation.digest)), emulator.toolchain
     result = await succeed(

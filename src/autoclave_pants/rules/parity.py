@@ -19,7 +19,7 @@ from pants.util.logging import LogLevel
 from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, files_of, hydrate, merge, targets_at
 from autoclave_pants.errors import BuildError, missing_file
 from autoclave_pants.rules.actions import ActionRequest, ActionResult, References, Variation, request_json
-from autoclave_pants.rules.emulation import REPLAY_LANES, Emulator, Translation, TranslationRequest
+from autoclave_pants.rules.emulation import REPLAYING, Emulator, Translation, TranslationRequest
 from autoclave_pants.rules.models import (
     ARTIFACT,
     CHECK,
@@ -188,7 +188,7 @@ async def device_recording(fields: ParityFieldSet) -> tuple[Digest, dict[str, An
 async def emulation(model: ModelRequest, compiled: CompiledModel) -> tuple[Digest, dict[str, Any]]:
     """The translation that an emulated model is replayed with, and the fields of the request that say where it is."""
     kernels = kernels_request(model, compiled)
-    translation = await Get(Translation, TranslationRequest(kernels, REPLAY_LANES))
+    translation = await Get(Translation, TranslationRequest(kernels, REPLAYING))
     return translation.digest, dict(translation.request_fields("inputs"))
 
 

@@ -8,6 +8,7 @@ stdout; exit code 1 if a launch differs, 0 if none does.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ _JSON = b"{"
 
 
 def _bisect(request: dict[str, Any]) -> int:
-    placement = Placement(best_target(), threads=processors())
+    placement = Placement(replace(best_target(), quick=True), threads=processors())
     with open_artifact(request["artifact"]) as artifact:
         part = _only_part(artifact)
         check = read_check_of(artifact, Path(request["check"])).part(part.key)

@@ -9,7 +9,7 @@ from autoclave import __version__
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact
 from autoclave.emulator.a630.program import Translation, unpack_translations
-from autoclave.emulator.jit import HostTarget, best_target
+from autoclave.emulator.jit import PORTABLE, HostTarget, best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
 from autoclave.errors import AutoclaveError
@@ -20,9 +20,13 @@ from autoclave.parity.check_file import PartCheck, Recorder
 from autoclave.parity.gates import DEVICE, GateResult, skipped
 from autoclave.parity.hardware import Runner, Ways
 
-RECORD_LANES = 16
+RECORD_LANES = 4
 REPLAY_LANES = 8
-"""What is recorded on one lane width is replayed on another: results must not depend on it."""
+"""What is recorded on one lane width is replayed on another: results must not depend on it.
+
+A recording runs once, so that all of its host code is made quickly, and little optimised; to replay, the kernels that have much
+to do get better code.
+"""
 
 NO_RECORDING = "no device_recording was given: outputs captured on a device, see docs/parity.md"
 
@@ -42,7 +46,7 @@ class EmulatedHardware:
 
     def load(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> EmulatedModel:
         """Load `part`. On replay lanes are others, and scratch memory is full of NaNs."""
-        target = _target(request, REPLAY_LANES if replays else RECORD_LANES)
+        target = replace(_host(request), lanes=REPLAY_LANES if replays else RECORD_LANES, quick=not replays)
         placement = Placement(target, 0xFF if replays else 0, processors())
         return EmulatedModel(artifact, part.key, placement, _translations(request))
 
@@ -57,10 +61,10 @@ class EmulatedHardware:
             yield skipped(DEVICE, NO_RECORDING)
 
 
-def _target(request: Mapping[str, Any], lanes: int) -> HostTarget:
-    if request.get("translations"):
-        return HostTarget(str(request["cpu"]), str(request.get("features") or ""), lanes)
-    return replace(best_target(), lanes=lanes)
+def _host(request: Mapping[str, Any]) -> HostTarget:
+    if not request.get("translations"):
+        return best_target()
+    return replace(PORTABLE, cpu=str(request["cpu"]), features=str(request.get("features") or ""))
 
 
 def _translations(request: Mapping[str, Any]) -> dict[str, Translation] | None:
