@@ -1,7 +1,7 @@
 """Random a630 programs that do nothing wrong, from a seed, to compare one implementation with another.
 
 `arithmetic_launch`: single instructions of categories 1 to 4 with any widths, modifiers, repetitions, constants and literals, on
-operands that are often special. `control_launch`: branches, loops, predicated regions, barriers, and memory of every kind,
+operands that are often special. `memory_launch`: loads and stores of all types, aligned and not. `control_launch`: branches, loops, predicated regions, barriers, and memory of every kind,
 with lanes that part and meet.
 """
 
@@ -150,6 +150,42 @@ def _stores(instruction: Instruction) -> Iterator[Instruction]:
     for place, (number, half) in enumerate(written):
         name = f"{'hr' if half else 'r'}{number // 4}.{'xyzw'[number % 4]}"
         yield store("stg", "r3.x", name, "u16" if half else "u32", 1, 4 * place)
+
+
+# Memory
+
+_KINDS = (("u32", ""), ("u16", "h"), ("u8", "h"), ("u8_32", ""), ("f32", ""), ("f16", "h"), ("s16", "h"))
+_INPUT_BYTES = 200
+
+
+def memory_launch(seed: int, count: int, threads: int) -> Launch:
+    """`count` loads of one to four elements of any type from anywhere in a buffer, each stored as it was loaded, anywhere."""
+    dice = random.Random(seed)
+    slot = 24
+    program = [
+        mov("r2.y", "c0.w"),
+        mov("r3.y", "c0.y"),
+        mov("r0.y", slot * count),
+        ins("mull.u", "r3.x", "r0.x", "r0.y"),
+        ins("add.u", "r3.x", "r3.x", "c0.x"),
+    ]
+    for _ in range(count):
+        (kind, half), elements = dice.choice(_KINDS), dice.randrange(1, 5)
+        program += [
+            # an offset below 128, of each thread or of all
+            ins("mull.u", "r0.z", dice.choice(("r0.x", "r0.x", "r48.x")), dice.choice((1, 2, 3, 4, 8, 37))),
+            ins("and.b", "r0.z", "r0.z", 127),
+            ins("add.u", "r2.x", "c0.z", "r0.z"),
+            load("ldg", f"{half}r5.x", "r2.x", kind, elements, dice.randrange(32)),
+            ins("and.b", "r0.w", "r0.x", 3),
+            ins("add.u", "r0.w", "r0.w", "r3.x"),
+            mov("r4.x", "r0.w"),
+            mov("r4.y", "r3.y"),
+            store("stg", "r4.x", f"{half}r5.x", kind, elements, dice.randrange(4)),
+            ins("add.u", "r3.x", "r3.x", slot),
+        ]
+    source = np.frombuffer(dice.randbytes(_INPUT_BYTES), np.uint8).copy()
+    return launch_of(program, buffers=[np.zeros(slot * count * threads, np.uint8), source], local_size=(threads, 1, 1))
 
 
 # Control flow

@@ -1,7 +1,7 @@
 """Interpreter and translator on random programs: two implementations, the same bits, whatever the host's features and lanes."""
 
 import pytest
-from emulator.random_programs import arithmetic_launch, control_launch
+from emulator.random_programs import arithmetic_launch, control_launch, memory_launch
 
 from autoclave.emulator.a630.launch import Launch
 from autoclave.emulator.a630.program import launch_shape, load_programs, translate
@@ -26,6 +26,12 @@ def check(launch: Launch, target: HostTarget) -> None:
 )
 def test_arithmetic(target: str, seed: int, merged: bool, demotion: bool) -> None:
     check(arithmetic_launch(seed, 40, threads=19, merged=merged, demotion=demotion), TARGETS[target])
+
+
+@targets
+@pytest.mark.parametrize("seed", [1, 2])
+def test_loads_and_stores(target: str, seed: int) -> None:
+    check(memory_launch(seed, 40, threads=19), TARGETS[target])
 
 
 @targets

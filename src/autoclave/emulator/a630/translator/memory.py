@@ -251,7 +251,7 @@ def _gathered(
 ) -> list[Value]:
     ir = lanes.ir
     paths: list[tuple[list[Value], str]] = []
-    small = total in (1, 2)
+    small = operation.instruction.count == 1 and total in (1, 2)
 
     def near(base: Value, offsets: Value) -> None:
         mask = lanes.all_lanes()
