@@ -1,8 +1,8 @@
 """Random a630 programs that do nothing wrong, from a seed, to compare one implementation with another.
 
-`arithmetic_launch`: single instructions of categories 1 to 4 with any widths, modifiers, repetitions, constants and literals, on
-operands that are often special. `memory_launch`: loads and stores of all types, aligned and not. `control_launch`: branches, loops, predicated regions, barriers, and memory of every kind,
-with lanes that part and meet.
+`arithmetic_launch`: single instructions of categories 1 to 4 with any widths, modifiers, repetitions, constants and literals,
+on operands that are often special. `memory_launch`: loads and stores of all types, aligned and not. `control_launch`: branches,
+loops, predicated regions, barriers, and memory of every kind, with lanes that part and meet.
 """
 
 import random
