@@ -82,6 +82,8 @@ def _refuse_unknown(kernel: KernelCode, blocks: Sequence[Block], context: ImageC
     for block in blocks:
         for operation in block.operations:
             reason = _unknown(operation.instruction, context)
+            if reason is None:
+                reason = _out_of_range(operation, kernel.constant_demotion)
             if reason is not None:
                 found.setdefault(f"{operation.name} {reason}".strip(), []).append(operation.pc)
     if found:
