@@ -182,6 +182,15 @@ def test_global_atomics(operation: str, kind: str, old: int, value: int, new: in
     assert memory.tolist() == [new, old]
 
 
+@pytest.mark.parametrize(("compared", "left"), [(5, 9), (6, 5)])
+def test_cmpxchg_takes_the_new_value_and_the_one_to_compare_with(compared: int, left: int) -> None:
+    memory = np.array([5, 0], np.uint32)
+    operands = [mov("r1.x", 9), mov("r1.y", compared)]
+    update = atomic("atomic.g.cmpxchg", "r3.x", "r40.x", "r1.x")
+    interpret(launch_of([*ADDRESS, *operands, update, store("stg", "r40.x", "r3.x", offset=4)], buffers=[memory]))
+    assert memory.tolist() == [left, 5]
+
+
 def test_shared_atomics_count_all_threads() -> None:
     memory = np.zeros(1, np.uint32)
     program = [

@@ -6,7 +6,7 @@ of cmpxchg are two registers, the new value and the one to compare with (ir3_com
 
 from collections.abc import Callable
 
-from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.a630.instruction import Instruction, Register
 from autoclave.emulator.a630.interpreter_memory import Access, global_address, resolve, shared_fault
 from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
 from autoclave.emulator.a630.machine import Machine
@@ -56,6 +56,8 @@ def _next_value(machine: Machine, instruction: Instruction) -> Callable[[int], i
     if combine is not None:
         rule = combine
         return lambda old: rule(old, operand())
+    if not isinstance(data, Register):
+        machine.unknown(instruction.pc, f"{instruction.name} has no rule for operands that are no registers")
     expected = binder.read(data, 1)
     return lambda old: operand() if old == expected() else old
 
