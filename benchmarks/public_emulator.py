@@ -4,10 +4,11 @@ A public emulator is a Python file somewhere else, given by its path. It is load
 without the driver and the command stream around it, so what is timed is the emulation alone. Two forms are known, both
 from emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and never merged:
 
-    run(Dispatch)   NumPy, all threads of a launch at once, parts of it compiled by tinygrad for its device CPU: emu.py of
-                    imperatormk/tinygrad, 0d2dbca56588a6b080ba284795c04541f017d070
-    launch(...)     an interpreter in C, one thread after the other: ir3.py (it wants ir3emu.c beside it) of
-                    tinygrad/tinygrad, f172e10b3dc2b5d714e78324e351a1468fcaf081
+    run(Dispatch)   all threads of a launch at once: emu.py of imperatormk/tinygrad, in NumPy at
+                    27f695c595ee32e4b12b4d858887b650c4006970, and with blocks that tinygrad compiles for its device CPU at
+                    0d2dbca56588a6b080ba284795c04541f017d070 (for a tinygrad after 0.14.0)
+    launch(...)     an interpreter in C, one thread after the other: ir3.py with ir3emu.c beside it, of tinygrad/tinygrad
+                    at f172e10b3dc2b5d714e78324e351a1468fcaf081
 
 Each kernel's first launch in a run is taken, with the inputs that it has there, on one thread; seconds are CPU seconds,
 which hardly depend on what else the machine does. Without a public emulator the baseline is this project's own scalar
@@ -57,6 +58,8 @@ class Tally:
 
     name: str
     run: Run
+    sampled: bool = False
+    spent: float = 0
     seconds: float = 0
     own_seconds: float = 0
     kernels: int = 0
@@ -69,7 +72,8 @@ def compare(artifact: Path, modules: list[Path], seconds: float, verbose: bool) 
     """Measure and print: each kernel of a run of `artifact` here and on every one of `modules`, `seconds` for each."""
     tallies = [Tally(described(path), adapter(load(path))) for path in modules]
     if not tallies:
-        tallies = [Tally("no public emulator given: this project's interpreter, sampled", interpret_first_workgroup)]
+        name = "no public emulator given: this project's interpreter, first workgroups"
+        tallies = [Tally(name, interpret_first_workgroup, sampled=True)]
     with open_artifact(artifact) as opened:
         model = EmulatedModel(opened, "run", Placement(best_target()))
         done: set[int] = set()
@@ -92,7 +96,7 @@ def measure_step(step: Step, launch: Launch, tallies: list[Tally], seconds: floa
     after = [memory.copy() for memory in written(launch)]
     results = [tensor.values.copy() for tensor in step.written]
     for tally in tallies:
-        if tally.seconds < seconds:
+        if tally.spent < seconds:
             measure_other(step, launch, tally, before, results, own_seconds)
     restore(launch, after)
 
@@ -112,6 +116,7 @@ def measure_other(
     step: Step, launch: Launch, tally: Tally, before: list[Any], results: list[Any], own_seconds: float
 ) -> None:
     """Run one launch on another emulator and enter it."""
+    begun = time.process_time()
     try:
         elapsed, share = timed(tally.run, launch, before)
         if elapsed < QUICK:
@@ -119,11 +124,14 @@ def measure_other(
     except Exception as error:  # whatever a public emulator does is a result
         tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
         return
+    finally:
+        tally.spent += time.process_time() - begun
     tally.seconds += elapsed / share
     tally.own_seconds += own_seconds
     tally.kernels += 1
     tally.ratios[step.name] = elapsed / share / own_seconds
-    tally.outputs["not compared" if share < 1 else likeness(results, [each.values for each in step.written])] += 1
+    others = [each.values for each in step.written]
+    tally.outputs["not compared" if tally.sampled else likeness(results, others)] += 1
 
 
 def timed(run: Run, launch: Launch, before: list[Any]) -> tuple[float, float]:
