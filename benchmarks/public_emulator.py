@@ -129,7 +129,7 @@ def measure_other(
     tally.seconds += elapsed / share
     tally.own_seconds += own_seconds
     tally.kernels += 1
-    tally.ratios[step.name] = elapsed / share / own_seconds
+    tally.ratios[f"{step.number} {step.name}"] = elapsed / share / own_seconds
     others = [each.values for each in step.written]
     tally.outputs["not compared" if tally.sampled else likeness(results, others)] += 1
 
