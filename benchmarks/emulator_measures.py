@@ -19,11 +19,10 @@ import numpy as np
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.program import translate_all
 from autoclave.emulator.a630.translation import translate_to_ir
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement
-from autoclave.emulator.shapes import artifact_shapes
+from autoclave.emulator.shapes import artifact_work, translate_work
 from autoclave.errors import EmulationError
 from autoclave.native.model import NativeModel, Tensors
 from autoclave.native.tensor_files import write_tensors
@@ -110,7 +109,7 @@ def forward(directory: Path, scale: str, rounds: int) -> None:
         emulated = opened.enter_context(open_artifact(directory / f"{scale}.qcom.pkl"))
         native = opened.enter_context(open_artifact(directory / f"{scale}.cpu.pkl"))
         target = best_target()
-        translations = {each.key: each for each in translate_all(artifact_shapes(emulated), target, PROCESSES)}
+        translations = {each.key: each for each in translate_work(artifact_work(emulated), target, PROCESSES)}
         models = [EmulatedModel(emulated, "run", Placement(target, threads=n), translations) for n in (1, 2)]
         inputs = check_inputs(models[0].part, CHECK_SEED)
         runners: dict[str, Forward] = {
@@ -245,7 +244,7 @@ def opcodes(artifacts: list[Path], verbose: bool) -> None:
     print(f"{'artifact':20} {'kernels':>8} {'instructions':>13} {'opcodes':>8} {'kernels refused':>16}")
     for artifact in artifacts:
         with open_artifact(artifact) as opened:
-            shapes = artifact_shapes(opened)
+            shapes = [work.shape for work in artifact_work(opened)]
         refusals = []
         found: Counter[str] = Counter()
         for shape in shapes:
