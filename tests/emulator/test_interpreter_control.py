@@ -1,5 +1,7 @@
 """Control flow of the interpreter: branches, predicated regions, barriers, the budget."""
 
+import time
+
 import numpy as np
 import pytest
 from emulator.a630_programs import code_of, ins, interpret, launch_of, load, mov, results, store
@@ -199,6 +201,20 @@ def test_budget_counts_repetitions() -> None:
 def test_control_that_leads_nowhere(program: list, message: str) -> None:
     with pytest.raises(UnknownInstruction, match=f"kernel 'tested', {message}"):
         Interpreter(launch_of(code_of(program)).kernel)
+
+
+def test_code_of_many_branches_into_a_long_tail_is_taken_apart_in_linear_time() -> None:
+    branches, tail = 4000, 4000
+    # The last branch goes to the start of the tail, the one before it to its second instruction, and so on.
+    goes = [ins("br", (), "p0.x", target=branches - at + branches - 1 - at) for at in range(branches)]
+    started = time.process_time()
+    Interpreter(launch_of([*goes, *[ins("nop")] * tail]).kernel)
+    assert time.process_time() - started < 5
+
+
+def test_code_beyond_all_measure_is_refused() -> None:
+    with pytest.raises(UnknownInstruction, match="at most 65536 instructions"):
+        Interpreter(launch_of(bytes(8 * 65537)).kernel)
 
 
 def test_workgroup_or_thread_that_the_launch_lacks() -> None:

@@ -11,7 +11,7 @@ else. Each instruction becomes a closure over its operands once; threads of a wo
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from autoclave.emulator.a630.decoder import decode_kernel
+from autoclave.emulator.a630.decoder import INSTRUCTION_SIZE, decode_kernel
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter_alu import arithmetic
 from autoclave.emulator.a630.interpreter_atomics import ATOMICS
@@ -30,10 +30,13 @@ from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
 from autoclave.emulator.a630.machine import Machine, ThreadState, check_workgroup, thread_count
 from autoclave.emulator.a630.overlay import Overlay
-from autoclave.errors import BudgetExceeded, EmulationError
+from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
 
 DEFAULT_BUDGET = 1 << 24
 """Instructions that one call may execute, for all its threads: some 20 seconds."""
+
+MAX_INSTRUCTIONS = 1 << 16
+"""More than any kernel has: it bounds what a hostile one can cost before it runs."""
 
 Compile = Callable[[Machine, Instruction], tuple[Step, ...]]
 Observer = Callable[[Machine, Instruction, tuple[Step, ...]], tuple[Step, ...]]
@@ -60,6 +63,10 @@ class Interpreter:
 
     def __init__(self, kernel: KernelCode, observer: Observer | None = None) -> None:
         """Decode and compile `kernel`. Raises `UnknownInstruction` if a thread could reach what has no rule."""
+        if len(kernel.code) > INSTRUCTION_SIZE * MAX_INSTRUCTIONS:
+            raise UnknownInstruction(
+                f"kernel {kernel.name!r}: {len(kernel.code)} bytes of code; at most {MAX_INSTRUCTIONS} instructions are run"
+            )
         self._machine = Machine(kernel)
         self.instructions = decode_kernel(kernel.code, kernel.name)
         self._blocks = _blocks(self._machine, self.instructions, None)

@@ -6,7 +6,6 @@ until its prede, whatever is written to p0.x within.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from autoclave.emulator.a630.instruction import PREDICATE_REGISTER, Instruction, Register, Source
@@ -163,30 +162,28 @@ def reachable_leaders(machine: Machine, instructions: Sequence[Instruction], mar
     Raises `UnknownInstruction` if a branch leaves the code, or the code ends without `end`.
     """
     leaders: set[int] = set()
+    seen: set[int] = set()
     waiting = [0]
     while waiting:
         leader = waiting.pop()
         if leader not in leaders:
             leaders.add(leader)
-            waiting.extend(_behind(machine, instructions, marks, leader, leaders))
+            waiting.extend(_behind(machine, instructions, marks, leader, seen))
     return sorted(leaders)
 
 
 def _behind(
-    machine: Machine,
-    instructions: Sequence[Instruction],
-    marks: Mapping[int, int],
-    leader: int,
-    known: AbstractSet[int],
+    machine: Machine, instructions: Sequence[Instruction], marks: Mapping[int, int], leader: int, seen: set[int]
 ) -> tuple[int, ...]:
-    """Where a thread goes from the block that begins at `leader`; nowhere new if it runs into a known one."""
+    """Where a thread goes from the block that begins at `leader`; nowhere new if it runs into what was `seen` before."""
     pc = leader
     while 0 <= pc < len(instructions):
+        if pc in seen:
+            return ()
+        seen.add(pc)
         if instructions[pc].name in LEAVING:
             return successors(machine, instructions[pc], marks)
         pc += 1
-        if pc in known:
-            return ()
     machine.unknown(
         pc,
         f"control leaves the code, which has {len(instructions)} instructions; it lacks an `end`, or a branch is wild",
