@@ -83,6 +83,7 @@ class _Finder:
         self._kernel = kernel
         self._marks = _region_marks(instructions)
         self._leaders: dict[int, bool | None] = {}
+        self._seen: dict[int, bool | None] = {}
 
     def blocks(self) -> tuple[Block, ...]:
         self._find_leaders()
@@ -99,25 +100,33 @@ class _Finder:
         waiting: list[Key] = [(0, None)]
         while waiting:
             pc, region = waiting.pop()
-            if pc in self._leaders:
-                if self._leaders[pc] != region:
-                    raise self._error(pc, "it is reached both inside and outside of a predicated region")
-                continue
-            self._leaders[pc] = region
-            waiting.extend(self._leave(pc, region))
+            if pc not in self._leaders:
+                self._leaders[pc] = region
+                waiting.extend(self._leave(pc, region))
+            elif self._leaders[pc] is not region:
+                raise self._ambiguous(pc)
+
+    def _ambiguous(self, pc: int) -> UnknownInstruction:
+        return self._error(pc, "it is reached both inside and outside of a predicated region")
 
     def _leave(self, pc: int, region: bool | None) -> tuple[Key, ...]:
-        """Where control goes from the block that begins at `pc`, whatever blocks begin within it."""
+        """Where control goes from the block that begins at `pc`, whatever blocks begin within it.
+
+        Nowhere new if it runs into what another block has led to: each instruction is looked at once.
+        """
         while True:
             instruction = self._at(pc)
+            if pc in self._seen:
+                if self._seen[pc] is not region:
+                    raise self._ambiguous(pc)
+                return ()
+            self._seen[pc] = region
             ending = _ENDINGS.get(instruction.name)
             if ending is not None:
                 piece = _Piece()
                 ending(self, piece, instruction, region)
                 return tuple(key for key in (piece.target, piece.other) if key is not None)
             pc += 1
-            if pc in self._leaders:
-                return ((pc, region),)
 
     def _at(self, pc: int) -> Instruction:
         if not 0 <= pc < len(self._instructions):
