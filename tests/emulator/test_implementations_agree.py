@@ -1,6 +1,10 @@
 """Interpreter and translator on random programs: two implementations, the same bits, whatever the host's features and lanes."""
 
+import itertools
+
+import numpy as np
 import pytest
+from emulator.a630_programs import ins, launch_of, mov, store
 from emulator.random_programs import arithmetic_launch, control_launch, memory_launch
 
 from autoclave.emulator.a630.launch import Launch
@@ -38,3 +42,17 @@ def test_loads_and_stores(target: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_control_flow_and_memory(target: str, seed: int) -> None:
     check(control_launch(seed), TARGETS[target])
+
+
+@targets
+@pytest.mark.parametrize("literal", ["h8", "h335"])
+@pytest.mark.parametrize("name", ["max.f", "min.f"])
+def test_literal_half_denormals_are_zeros(target: str, name: str, literal: str) -> None:
+    signs = itertools.product(("", "(neg)"), repeat=2)
+    program = [ins("mov", "hr1.x", "h0x3ff", source_type="u16", type="u16"), mov("r2.x", "c0.x"), mov("r2.y", "c0.y")]
+    for place, (first, second) in enumerate(signs):
+        program += [
+            ins(name, "hr3.x", first + literal, second + "hr1.x"),
+            store("stg", "r2.x", "hr3.x", "u16", offset=2 * place),
+        ]
+    check(launch_of(program, buffers=[np.zeros(4, np.uint16)]), TARGETS[target])

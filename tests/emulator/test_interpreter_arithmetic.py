@@ -316,6 +316,7 @@ def test_literals_of_float_tables_and_of_integers() -> None:
         ins("setrm", "r1.x", "r2.x"),
         ins("add.f", "r1.x", "r2.x", "r3.x", extra=True),
         ins("and.b", "r1.x", "r2.x", "r3.x", saturate=True),
+        ins("sel.f32", "r1.x", "r2.x", "r3.x", "r4.x", saturate=True),
     ],
 )
 def test_forms_without_a_rule_are_unknown(instruction: object) -> None:
