@@ -1,6 +1,7 @@
 """Interpreter and translator on random programs: two implementations, the same bits, whatever the host's features and lanes."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,12 @@ from autoclave.emulator.a630.program import launch_shape, load_programs, transla
 from autoclave.emulator.a630.sampling import cross_check
 from autoclave.emulator.jit import BASELINE, HostTarget, best_target
 
-TARGETS = {"sse2": BASELINE, "4 lanes": HostTarget(BASELINE.cpu, "", 4), "host": best_target()}
+TARGETS = {
+    "sse2": BASELINE,
+    "4 lanes": HostTarget(BASELINE.cpu, "", 4),
+    "host": best_target(),
+    "quick": replace(best_target(), quick=True),
+}
 
 targets = pytest.mark.parametrize("target", TARGETS)
 
