@@ -15,7 +15,6 @@ from pants.engine.target import (
     Dependencies,
     DictStringToStringField,
     Field,
-    FloatField,
     IntField,
     InvalidFieldException,
     InvalidFieldTypeException,
@@ -30,6 +29,8 @@ from pants.engine.target import (
 )
 from pants.util.frozendict import FrozenDict
 from pants.util.strutil import help_text
+
+HARDWARE = ("cpu", "qcom", "chestnut")
 
 HEXADECIMAL = frozenset("0123456789abcdef")
 
@@ -479,7 +480,7 @@ class HardwareField(StringField):
     alias = "hardware"
     value: str
     required = True
-    valid_choices = ("cpu", "qcom", "chestnut")
+    valid_choices = HARDWARE
     help = help_text(
         """
         What the artifact runs on: `cpu` (x86-64-v3), `qcom` (Adreno a630, the comma 3X) or `chestnut` (AMD gfx1200, a USB GPU). For
@@ -615,29 +616,61 @@ class TestedModelField(SingleAddressField):
     )
 
 
-class ToleranceField(FloatField):
+class NumberForHardwareField(Field):
+    """A number, or a dictionary with one for each hardware that has another than the default."""
+
+    value: Optional[Union[float, FrozenDict[str, float]]]
+    default = None
+
+    @classmethod
+    def compute_value(
+        cls, raw_value: Optional[Union[float, Mapping[str, float]]], address: Address
+    ) -> Optional[Union[float, FrozenDict[str, float]]]:
+        value = super().compute_value(raw_value, address)
+        numbers = list(value.values()) if isinstance(value, Mapping) else [] if value is None else [value]
+        unknown = [name for name in value if name not in HARDWARE] if isinstance(value, Mapping) else []
+        if unknown or not all(type(number) in (int, float) and number >= 0 for number in numbers):
+            raise InvalidFieldTypeException(
+                address,
+                cls.alias,
+                raw_value,
+                expected_type=f"a number from 0 up, or a dictionary of hardware ({', '.join(HARDWARE)}) -> number, like "
+                '{"qcom": 0.01}',
+            )
+        return FrozenDict(value) if isinstance(value, Mapping) else value
+
+    def of(self, hardware: str) -> Optional[float]:
+        """The number for one hardware, None if it has the default."""
+        return self.value.get(hardware) if isinstance(self.value, FrozenDict) else self.value
+
+
+class ToleranceField(NumberForHardwareField):
     alias = "tolerance"
     help = help_text(
         """
-        The largest error against the reference that passes. Default: 1e-4 for cpu, 5e-3 for fp16 hardware. A larger one needs
-        `tolerance_reason`.
+        The largest error against the reference that passes, for all hardware or, as `{"qcom": 0.01}`, for some. Default: 1e-4 for cpu,
+        5e-3 for fp16 hardware. A larger one needs `tolerance_reason`.
         """
     )
 
 
-class ChangeFractionField(FloatField):
+class ChangeFractionField(NumberForHardwareField):
     alias = "change_fraction"
     help = help_text(
         """
-        On fp16 hardware, the largest error as a fraction of the change that another check frame (seed 43) makes. Default: 0.03. A
-        larger one needs `tolerance_reason`.
+        On fp16 hardware, the largest error as a fraction of the change that another check frame (seed 43) makes, for all hardware or, as
+        `{"qcom": 0.05}`, for some. Default: 0.03. A larger one needs `tolerance_reason`.
         """
     )
 
 
 class ToleranceReasonField(StringField):
     alias = "tolerance_reason"
-    help = help_text("Why this model may have a larger error than the default; printed with every result.")
+    help = help_text(
+        """
+        Why this model may have a larger error than the default; printed with every result of the hardware that it has one for.
+        """
+    )
 
 
 class PinnedOutputsField(DictStringToStringField):

@@ -7,6 +7,7 @@ from pants.engine.target import InvalidFieldChoiceException, InvalidFieldExcepti
 from pants.util.frozendict import FrozenDict
 
 from autoclave_pants.target_types import (
+    ChangeFractionField,
     CommitField,
     ComponentField,
     DeviceRecordingField,
@@ -18,6 +19,7 @@ from autoclave_pants.target_types import (
     ModelToolchainField,
     RequireHardwareEvidenceField,
     Sha256Field,
+    ToleranceField,
     ToolchainComponentsField,
     targets,
 )
@@ -40,6 +42,9 @@ HERE = Address("models", target_name="pop223")
         (DeviceRecordingField, "pop223.check.zst", "pop223.check.zst"),
         (DeviceRecordingField, None, None),
         (RequireHardwareEvidenceField, None, False),
+        (ToleranceField, None, None),
+        (ToleranceField, 0.01, 0.01),
+        (ToleranceField, {"qcom": 0.01, "cpu": 0}, FrozenDict({"qcom": 0.01, "cpu": 0})),
         (RequireHardwareEvidenceField, True, True),
         (FilenameField, "driving_tinygrad.pkl", "driving_tinygrad.pkl"),
     ],
@@ -68,6 +73,16 @@ def test_value_is_accepted(field, value, expected):
             InvalidFieldException,
             ["device_recording_sha256", "64 lower-case", "sha256sum"],
         ),
+        (
+            ToleranceField,
+            {"adreno": 0.01},
+            InvalidFieldTypeException,
+            ["tolerance", "adreno", "qcom", '{"qcom": 0.01}'],
+        ),
+        (ToleranceField, "0.01", InvalidFieldTypeException, ["tolerance", "a number"]),
+        (ToleranceField, -1, InvalidFieldTypeException, ["tolerance", "from 0 up"]),
+        (ToleranceField, True, InvalidFieldTypeException, ["tolerance"]),
+        (ChangeFractionField, {"qcom": None}, InvalidFieldTypeException, ["change_fraction"]),
         (RequireHardwareEvidenceField, "yes", InvalidFieldTypeException, ["require_hardware_evidence", "'yes'"]),
         (ComponentField, "../numpy", InvalidFieldException, ["component", "models:pop223", "../numpy", "letters"]),
     ],
@@ -85,3 +100,9 @@ def test_every_target_and_field_explains_itself():
         for field in target.core_fields:
             text = field.help if isinstance(field.help, str) else field.help()
             assert len(text) > 15, (target.alias, field.alias)
+
+
+def test_a_tolerance_is_for_the_hardware_that_it_names():
+    field = ToleranceField({"qcom": 0.01}, HERE)
+    assert (field.of("qcom"), field.of("cpu")) == (0.01, None)
+    assert ToleranceField(0.02, HERE).of("cpu") == 0.02

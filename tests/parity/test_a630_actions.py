@@ -100,10 +100,10 @@ def test_good_artifact_passes_every_rung_that_can_be_climbed(directory: Path, ru
         ("sensitivity", "x", "passed"),
         ("repeat", "result", "passed"),
         ("cross-check", "3 kernels", "passed"),
-        ("evidence", "executed instructions", "passed"),
-        ("device", "all outputs", "warning"),
         ("reference", "result", "passed"),
         ("change", "result", "passed"),
+        ("evidence", "executed instructions", "passed"),
+        ("device", "all outputs", "warning"),
     ]
     assert "WARNING rung 6 device: all outputs: no device_recording was given" in done.stdout
 

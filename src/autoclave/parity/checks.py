@@ -68,7 +68,8 @@ def _check_part(artifact: Artifact, part: Part, check: CheckFile, request: Mappi
         if request.get("device_recording"):
             results.append(skipped(DEVICE, NO_EMULATOR))
         return PartReport(key_text(part.key), part.target, tuple(results))
-    results = list(_results_or_fault(artifact, part, check, request, tolerance, hardware))
+    found = _results_or_fault(artifact, part, check, request, tolerance, hardware)
+    results = sorted(found, key=lambda result: result.rung)
     return PartReport(key_text(part.key), part.target, tuple(results))
 
 

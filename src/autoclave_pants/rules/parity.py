@@ -141,12 +141,14 @@ async def tested_model(address: Address, field: TestedModelField) -> ModelReques
     return ModelRequest.of(target)
 
 
-def gates(fields: ParityFieldSet) -> dict[str, Any]:
+def gates(fields: ParityFieldSet, hardware: str) -> dict[str, Any]:
     """The fields of a test that its gates read; what is not given has the default of its hardware."""
+    tolerance, change_fraction = fields.tolerance.of(hardware), fields.change_fraction.of(hardware)
+    loosened = tolerance is not None or change_fraction is not None
     values = {
-        "tolerance": fields.tolerance.value,
-        "change_fraction": fields.change_fraction.value,
-        "tolerance_reason": fields.tolerance_reason.value,
+        "tolerance": tolerance,
+        "change_fraction": change_fraction,
+        "tolerance_reason": fields.tolerance_reason.value if loosened else None,
         "pinned_outputs": dict(fields.pinned_outputs.value) if fields.pinned_outputs.value else None,
         "unused_inputs": dict(fields.unused_inputs.value) if fields.unused_inputs.value else None,
         "require_hardware_evidence": True if fields.require_hardware_evidence.value else None,
@@ -205,7 +207,7 @@ async def parity_action(fields: ParityFieldSet, test: TestSubsystem, references:
         "reference_model": f"inputs/{MODEL}",
         "command": f"./pants test --force {fields.address}",
         "report": "out/report.json",
-        **gates(fields),
+        **gates(fields, model.hardware),
         **named,
         **placed,
     }
