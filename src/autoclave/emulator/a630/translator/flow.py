@@ -15,7 +15,7 @@ from autoclave.errors import UnknownInstruction
 END = -1
 """The block number that stands for the thread's end."""
 
-MAX_BLOCKS = 4096
+MAX_BLOCKS = 2048
 MAX_OPERATIONS = 1 << 16
 """More than any kernel has; they bound what a hostile one can cost to translate."""
 
@@ -97,36 +97,28 @@ class _Finder:
         return UnknownInstruction(f"kernel {self._kernel!r}, pc {pc}: {what}")
 
     def _find_leaders(self) -> None:
+        """Follow control through every reachable instruction once."""
+        visited: dict[int, bool | None] = {}
         waiting: list[Key] = [(0, None)]
         while waiting:
             pc, region = waiting.pop()
-            if pc not in self._leaders:
-                self._leaders[pc] = region
-                waiting.extend(self._leave(pc, region))
-            elif self._leaders[pc] is not region:
-                raise self._ambiguous(pc)
+            self._lead(pc, region)
+            while pc not in visited:
+                visited[pc] = region
+                instruction = self._at(pc)
+                ending = _ENDINGS.get(instruction.name)
+                if ending is not None:
+                    piece = _Piece()
+                    ending(self, piece, instruction, region)
+                    waiting.extend(key for key in (piece.target, piece.other) if key is not None)
+                    break
+                pc += 1
+            if visited[pc] != region:
+                raise self._error(pc, "it is reached both inside and outside of a predicated region")
 
-    def _ambiguous(self, pc: int) -> UnknownInstruction:
-        return self._error(pc, "it is reached both inside and outside of a predicated region")
-
-    def _leave(self, pc: int, region: bool | None) -> tuple[Key, ...]:
-        """Where control goes from the block that begins at `pc`, whatever blocks begin within it.
-
-        Nowhere new if it runs into what another block has led to: each instruction is looked at once.
-        """
-        while True:
-            instruction = self._at(pc)
-            if pc in self._seen:
-                if self._seen[pc] is not region:
-                    raise self._ambiguous(pc)
-                return ()
-            self._seen[pc] = region
-            ending = _ENDINGS.get(instruction.name)
-            if ending is not None:
-                piece = _Piece()
-                ending(self, piece, instruction, region)
-                return tuple(key for key in (piece.target, piece.other) if key is not None)
-            pc += 1
+    def _lead(self, pc: int, region: bool | None) -> None:
+        if self._leaders.setdefault(pc, region) != region:
+            raise self._error(pc, "it is reached both inside and outside of a predicated region")
 
     def _at(self, pc: int) -> Instruction:
         if not 0 <= pc < len(self._instructions):
@@ -190,12 +182,14 @@ class _Finder:
     def _past(self, instruction: Instruction, region: bool) -> Key:
         """Where lanes of `region` go on that are not meant by the predt or predf `instruction`."""
         pc = self._marks.get(instruction.pc)
-        if pc is None:
-            raise self._error(instruction.pc, f"{instruction.name} without a prede")
-        mark = self._instructions[pc].name
-        if mark == "prede":
-            return (pc + 1, None)
-        return (pc + 1, region) if (mark == "predt") is region else self._past(self._instructions[pc], region)
+        while pc is not None:
+            mark = self._instructions[pc].name
+            if mark == "prede":
+                return (pc + 1, None)
+            if (mark == "predt") is region:
+                return (pc + 1, region)
+            pc = self._marks.get(pc)
+        raise self._error(instruction.pc, f"{instruction.name} without a prede")
 
     def end_region(self, piece: _Piece, instruction: Instruction, region: bool | None) -> None:
         """prede."""
