@@ -202,12 +202,13 @@ print(Device.DEFAULT, sys.argv[1], (Tensor([1.0, 2.0]) + Tensor([3.0, 4.0])).tol
 def test_runner_runs_a_script_and_surveys_it(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
 
-    done = run(tmp_path, "--survey", "survey.json", "script.py", "hello")
+    done = run(tmp_path, "--check", "--survey", "survey.json", "script.py", "hello")
 
     assert done.stdout.split("\n")[0] == "QCOM hello [4.0, 6.0]", done.stderr
     survey = json.loads((tmp_path / "survey.json").read_text())
     assert survey["launches"] == survey["kernels"] == 1
     assert survey["instructions"]["add.f"] >= 1
+    assert survey["checked"] == {"shapes": 1, "elements": 2, "too_long": 0}
     assert survey["refused"] == []
 
 

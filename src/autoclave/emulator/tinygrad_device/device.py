@@ -13,10 +13,12 @@ from tinygrad.renderer.nir import IR3Renderer
 from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.local_sizes import Size3, a630_max_threads, choose_local_size, workgroups
 from autoclave.compiler.profiles import profile_for
-from autoclave.emulator.a630.launch import bind_launch
+from autoclave.emulator.a630.launch import Launch, bind_launch
+from autoclave.emulator.a630.program import LaunchStatistics
 from autoclave.emulator.a630.translation import launch_shape
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.memory import Bytes
+from autoclave.emulator.tinygrad_device.check import checked_run
 from autoclave.emulator.tinygrad_device.kernel import device_kernel
 from autoclave.emulator.tinygrad_device.settings import Settings
 from autoclave.emulator.tinygrad_device.survey import Survey
@@ -79,10 +81,20 @@ class EmulatedProgram(Program):  # type: ignore[misc]
         code = self._kernel.code
         launch = bind_launch(code, groups, local, self._kernel.bind(bufs), self._kernel.words(vals))
         with self._device.survey.launch(code):
-            if local not in self._translated:
-                self._translated[local] = self._device.translations.kernel(launch_shape(launch))
-            statistics = self._translated[local].run(launch, self._device.settings.threads)
+            statistics = self._run(launch)
         return statistics.instructions / INSTRUCTIONS_PER_SECOND if wait else None
+
+    def _run(self, launch: Launch) -> LaunchStatistics:
+        threads = self._device.settings.threads
+        known = self._translated.get(launch.local_size)
+        if known is not None:
+            return known.run(launch, threads)
+        kernel = self._translated[launch.local_size] = self._device.translations.kernel(launch_shape(launch))
+        if not self._device.settings.check:
+            return kernel.run(launch, threads)
+        statistics, elements = checked_run(launch, lambda: kernel.run(launch, threads))
+        self._device.survey.checked(elements)
+        return statistics
 
     def _launch_size(self, size: Size3, local_size: Sequence[int] | None) -> tuple[Size3, Size3]:
         if local_size is None:

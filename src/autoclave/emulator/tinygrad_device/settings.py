@@ -8,9 +8,12 @@ from pathlib import Path
 class Settings:
     """threads: host threads that share a launch's workgroups.
     translations: a folder that keeps host code of kernels for the next process; None keeps nothing.
+    check: interpret some threads of each kernel's first launch, and raise an `EmulationError` if its host code computes
+        anything else. Takes some 30 ms for each kernel.
     survey: a JSON file to write when the process ends: launches, kernels, instructions by name, what was not translated.
     """
 
     threads: int = 1
     translations: Path | None = None
+    check: bool = False
     survey: Path | None = None

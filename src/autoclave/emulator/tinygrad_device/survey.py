@@ -17,6 +17,8 @@ class Survey:
 
     def __init__(self) -> None:
         self._launches = 0
+        self._checked: Counter[bool] = Counter()
+        self._elements = 0
         self._kernels: dict[str, KernelCode] = {}
         self._refused: dict[str, str] = {}
 
@@ -32,6 +34,11 @@ class Survey:
             self._refused[digest] = str(error)
             raise
 
+    def checked(self, elements: int) -> None:
+        """Count a kernel of whose results so many were compared with the interpreter's, and were the same."""
+        self._checked[elements > 0] += 1
+        self._elements += elements
+
     def instructions(self) -> Counter[str]:
         """How often each instruction, by its name, stands in the kernels. Raises `UnknownInstruction`."""
         return Counter(
@@ -41,7 +48,7 @@ class Survey:
         )
 
     def write(self, path: Path) -> None:
-        """Write all of it as JSON: `launches`, `kernels`, `instructions`, and of what was `refused` kernel, code and reason."""
+        """Write all of it as JSON: `launches`, `kernels`, what was `checked`, `instructions`, and of what was `refused` kernel, code and reason."""
         refused = [
             {"kernel": self._kernels[digest].name, "code": self._kernels[digest].code.hex(), "reason": reason}
             for digest, reason in self._refused.items()
@@ -49,6 +56,7 @@ class Survey:
         content = {
             "launches": self._launches,
             "kernels": len(self._kernels),
+            "checked": {"shapes": self._checked[True], "elements": self._elements, "too_long": self._checked[False]},
             "instructions": dict(self.instructions().most_common()),
             "refused": refused,
         }
