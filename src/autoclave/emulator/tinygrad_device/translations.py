@@ -28,21 +28,22 @@ WORTH_OPTIMISING = 100_000_000
 
 
 class TranslatedKernel:
-    """All launches of one shape. Made by `Translations`."""
+    """All launches of one shape. `optimised`: whether its host code is. Made by `Translations`."""
 
     def __init__(self, translations: "Translations", shape: LaunchShape) -> None:
+        """Use `Translations.kernel`."""
         self._translations = translations
         self._shape = shape
         self._program: Program | None = None
-        self._optimised = False
+        self.optimised = False
         self._executed = 0
 
     def run(self, launch: Launch, threads: int) -> LaunchStatistics:
         """Run `launch` on `threads` host threads. Raises as `translate` and `Program.run`."""
-        if not self._optimised and max(self._executed, self._least(launch)) >= WORTH_OPTIMISING:
-            self._program, self._optimised = None, True
+        if not self.optimised and max(self._executed, self._least(launch)) >= WORTH_OPTIMISING:
+            self._program, self.optimised = None, True
         if self._program is None:
-            self._program = self._translations.program(self._shape, self._optimised)
+            self._program = self._translations.program(self._shape, self.optimised)
         statistics = self._program.run(launch, threads)
         self._executed += statistics.instructions
         return statistics
