@@ -187,20 +187,25 @@ async def device_recording(fields: ParityFieldSet) -> tuple[Digest, dict[str, An
     return await digest_of_entries((NamedFile(name, file),)), {"device_recording": f"inputs/{name}"}
 
 
-async def emulation(model: ModelRequest, compiled: CompiledModel) -> tuple[Digest, dict[str, Any]]:
-    """The translation that an emulated model is replayed with, and the fields of the request that say where it is."""
-    kernels = kernels_request(model, compiled)
-    translation = await Get(Translation, TranslationRequest(kernels, REPLAYING))
-    return translation.digest, dict(translation.request_fields("inputs"))
+async def recorded(model: ModelRequest, compiled: CompiledModel) -> tuple[CheckFile, Digest, dict[str, Any]]:
+    """The check file; and, for a model that is emulated, the translation to replay it with, and the fields of the request that
+    say where that is."""
+    if model.hardware not in CHECKERS:
+        return await Get(CheckFile, CheckRequest(model)), EMPTY_DIGEST, {}
+    check, translation = await MultiGet(
+        Get(CheckFile, CheckRequest(model)),
+        Get(Translation, TranslationRequest(kernels_request(model, compiled), REPLAYING)),
+    )
+    return check, translation.digest, dict(translation.request_fields("inputs"))
 
 
 async def parity_action(fields: ParityFieldSet, test: TestSubsystem, references: Toolchain) -> ActionRequest:
     """The action that tests a model's parity, once all that it needs has been built."""
     model = await tested_model(fields.address, fields.model)
-    compiled, check = await MultiGet(Get(CompiledModel, CompileRequest(model)), Get(CheckFile, CheckRequest(model)))
+    compiled = await Get(CompiledModel, CompileRequest(model))
     checker = CHECKERS.get(model.hardware)
     recording, named = await device_recording(fields)
-    translation, placed = await emulation(model, compiled) if checker else (EMPTY_DIGEST, {})
+    check, translation, placed = await recorded(model, compiled)
     request = {
         "artifact": f"inputs/{ARTIFACT}",
         "check": f"inputs/{CHECK}",
