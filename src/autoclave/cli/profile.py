@@ -25,8 +25,8 @@ examples:
   autoclave profile ARTIFACT --json | jq '[.launches[].instructions] | add'
 
 Instructions are those that the a630 would execute, of all threads together; bytes are the sizes of a launch's arguments, which
-is the least that it has to move. Both are exact and the same everywhere. Time is that of the emulator on this machine, the
-median of some runs; it says little about a device's.
+is the least that it has to move. Both are exact and the same everywhere. Time is that of the emulator on this machine, with one
+thread, the median of some runs; it says little about a device's.
 """
 
 _KEYS = {"instructions": "instructions", "bytes": "bytes", "time": "seconds", "order": "index"}
@@ -121,7 +121,7 @@ def _lines(measured: dict[str, Any], shown: list[dict[str, Any]]) -> list[str]:
         rows.append((each["index"], number, each["name"], each["threads"], *figures))
     rest = len(launches) - len(shown)
     return [
-        f"part {measured['part']}: {count_text(len(launches), 'launch', 'launches')}, {quantity(instructions, 'instructions')}, "
+        f"part {measured['part']}: {count_text(len(launches), 'launch', 'launches')}, {quantity(instructions, '')} instructions, "
         f"{quantity(nbytes, 'B')}, {quantity(seconds, 's')} on {count_text(host['threads'], 'thread')} of {host['cpu']}",
         *columns(rows),
         *([f"  and {count_text(rest, 'launch', 'launches')} more; --top 0 shows all"] if rest else []),
@@ -132,7 +132,7 @@ def _chart(path: Path, measured: dict[str, Any], shown: list[dict[str, Any]]) ->
     instructions, nbytes, seconds = _totals(measured["launches"])
     description = (
         f"{len(shown)} of {count_text(len(measured['launches']), 'launch', 'launches')} of part {measured['part']}, which take "
-        f"{quantity(instructions, 'instructions')}, {quantity(nbytes, 'B')} and {quantity(seconds, 's')} in all"
+        f"{quantity(instructions, '')} instructions, {quantity(nbytes, 'B')} and {quantity(seconds, 's')} in all"
     )
     panels = (
         Panel("Instructions executed", "", [each["instructions"] for each in shown]),

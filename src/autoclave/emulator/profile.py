@@ -2,7 +2,7 @@
 
 The request is `{"artifact": path, "part": key, "inputs": path.npz, "repeat": 3, "output": path}`. The output is JSON: what is run on,
 and for each call of a run, in order, its kernel, its size, the instructions that it executes (summed over all threads),
-the bytes of its arguments, and the seconds that it took here, the median of `repeat` runs.
+the bytes of its arguments, and the seconds that it took here on one thread, the median of `repeat` runs.
 """
 
 import statistics
@@ -14,9 +14,9 @@ from typing import Any
 
 from autoclave.artifact.reader import key_text, open_artifact
 from autoclave.canonical import canonical_json
+from autoclave.emulator.a630.program import Sequence
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement, Step
-from autoclave.emulator.processors import processors
 from autoclave.native.model import Tensors
 from autoclave.native.request import carried_out, part_key
 from autoclave.native.tensor_files import read_tensors
@@ -25,20 +25,22 @@ REPEAT = 3
 
 
 def profile(model: EmulatedModel, inputs: Tensors, repeat: int = REPEAT) -> list[dict[str, Any]]:
-    """What each call of a run does, and its median time of `repeat` runs."""
-    runs = [_timed_calls(model, inputs) for _ in range(max(1, repeat))]
+    """What each call of a run does, and its median time of `repeat` runs on one thread."""
+    alone = [Sequence([step.prepared]) for step in model.calls]
+    runs = [_timed_calls(model, alone, inputs) for _ in range(max(1, repeat))]
     return [
         _described(step, instructions, statistics.median(run[place][1] for run in runs))
         for place, (step, (instructions, _)) in enumerate(zip(model.calls, runs[0], strict=True))
     ]
 
 
-def _timed_calls(model: EmulatedModel, inputs: Tensors) -> list[tuple[int, float]]:
+def _timed_calls(model: EmulatedModel, alone: list[Sequence], inputs: Tensors) -> list[tuple[int, float]]:
     """Instructions and seconds of each call of one run."""
+    model.start_run(inputs)
     measured = []
-    for step in model.start_run(inputs):
+    for call in alone:
         started = time.perf_counter()
-        executed = model.execute(step)
+        (executed,) = call.run()
         measured.append((executed.instructions, time.perf_counter() - started))
     return measured
 
@@ -60,7 +62,7 @@ def _described(step: Step, instructions: int, seconds: float) -> dict[str, Any]:
 def _profile(request: dict[str, Any]) -> int:
     target = best_target()
     with open_artifact(request["artifact"]) as artifact:
-        placement = Placement(target, threads=processors())
+        placement = Placement(target)
         model = EmulatedModel(artifact, part_key(request.get("part", "run")), placement)
         inputs = read_tensors(Path(request["inputs"]), model.part.inputs)
         calls = profile(model, inputs, int(request.get("repeat", REPEAT)))
