@@ -63,6 +63,20 @@ def test_status_is_the_worst_of_all() -> None:
     assert report(WARNING, failed_replay(), PASSED).status == "failed"
 
 
+def test_missing_evidence_is_a_status_of_its_own() -> None:
+    unverified = GateResult(5, "evidence", "executed instructions", "unverified", "not verified for x")
+
+    found = report(PASSED, WARNING, unverified)
+
+    assert found.status == "unverified"
+    assert found.text().splitlines()[-3:] == [
+        "UNVERIFIED rung 5 evidence: executed instructions: not verified for x",
+        "parity: UNVERIFIED",
+        "reproduce with: ./pants test models:sample-parity",
+    ]
+    assert report(unverified, failed_replay()).status == "failed"
+
+
 def test_json_has_all_of_it() -> None:
     document = json.loads(canonical_json(report(PASSED, failed_replay()).json()))
 
