@@ -1,6 +1,7 @@
 """Executable memory is never writable at once, and buffers lie where they are asked to."""
 
 import ctypes
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from native.cpu_artifacts import DOUBLE, MULTIPLY, compile_ir
 
 from autoclave.native.elf import load_object
-from autoclave.native.memory import CodeMemory, aligned_bytes
+from autoclave.native.memory import CodeMemory, aligned_bytes, release_pages
 
 
 def permissions(address: int) -> str:
@@ -48,3 +49,26 @@ def test_buffers_start_where_asked(skew: int) -> None:
     assert memory.ctypes.data % 4096 == skew
     assert memory.size == 1000
     assert set(memory.tolist()) == {0xAB}
+
+
+def resident(address: int) -> int:
+    """Bytes of the mapping at `address` that are in memory."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    for line in lines:
+        span = line.split()[0].split("-")
+        if len(span) == 2 and int(span[0], 16) <= address < int(span[1], 16):
+            return next(int(each.split()[1]) * 1024 for each in lines if each.startswith("Rss:"))
+    raise LookupError(hex(address))
+
+
+def test_released_pages_of_a_file_are_out_of_memory_until_they_are_read_again(tmp_path: Path) -> None:
+    content = np.arange(1 << 18, dtype=np.uint32).tobytes()
+    (tmp_path / "file").write_bytes(content)
+    with (tmp_path / "file").open("rb") as file:
+        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    assert mapped.sum() > 0 and resident(mapped.ctypes.data) == len(content)
+
+    release_pages(mapped[100:])
+
+    assert resident(mapped.ctypes.data) == mmap.PAGESIZE
+    assert mapped.tobytes() == content

@@ -27,7 +27,7 @@ from autoclave.emulator.memory import Bytes
 from autoclave.emulator.processors import processors
 from autoclave.emulator.shapes import Work, artifact_work, chosen_target, translate_work
 from autoclave.errors import ArtifactError
-from autoclave.native.memory import aligned_bytes
+from autoclave.native.memory import aligned_bytes, release_pages
 from autoclave.native.model import Array, Tensors, check_tensors
 
 Stage = Literal["init", "run"]
@@ -118,7 +118,8 @@ class EmulatedModel:
         self.calls = tuple(self._step("run", index, call) for index, call in enumerate(self._part.calls))
         """The calls of a run, in order."""
         self._sequence = Sequence([step.prepared for step in self.calls], placement.threads)
-        self.init_statistics = Sequence([step.prepared for step in self.init], placement.threads).run()
+        needed = {argument.buffer for call in self._part.calls for argument in _arguments(call)}
+        self.init_statistics = tuple(self._load_step(step, needed) for step in self.init)
         """What each call of `init` executed."""
         self.statistics: tuple[LaunchStatistics, ...] = ()
         """What each call executed in the last run."""
@@ -173,6 +174,14 @@ class EmulatedModel:
     def outputs(self) -> Tensors:
         """What is in the part's outputs now, as fresh arrays."""
         return {spec.name: self._tensor(spec).copy() for spec in self._part.outputs}
+
+    def _load_step(self, step: Step, needed: set[int]) -> LaunchStatistics:
+        """Run a call of `init`, and let go of constants that it has read and no run needs: the file has them."""
+        done = self.execute(step)
+        for argument in _arguments(self._part.init[step.index]):
+            if self._part.buffers[argument.buffer].kind == "constant" and argument.buffer not in needed:
+                release_pages(self._buffers[argument.buffer])
+        return done
 
     def _tensor(self, spec: TensorSpec) -> Array:
         dtype = np.dtype(spec.dtype)
@@ -244,6 +253,10 @@ def _translation(work: Work, target: HostTarget, translations: Mapping[str, Tran
             f"{target.lanes} lanes; translate the artifact again"
         )
     return translations[key]
+
+
+def _arguments(call: Call) -> tuple[Argument, ...]:
+    return (call.destination, call.source) if isinstance(call, Copy) else call.args
 
 
 def _argument_name(part: Part, argument: Argument) -> str:

@@ -17,6 +17,7 @@ Bytes = NDArray[np.uint8]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 class CodeMemory:
@@ -54,3 +55,11 @@ def aligned_bytes(size: int, skew: int = 0, fill: int = 0) -> Bytes:
     memory = room[start : start + size]
     memory.fill(fill)
     return memory
+
+
+def release_pages(memory: Bytes) -> None:
+    """Give back the pages that lie wholly within `memory`, which is a file's mapping: they are read again when touched."""
+    start, end = memory.ctypes.data, memory.ctypes.data + memory.size
+    first, last = start + -start % mmap.PAGESIZE, end - end % mmap.PAGESIZE
+    if first < last:
+        _libc.madvise(first, last - first, mmap.MADV_DONTNEED)
