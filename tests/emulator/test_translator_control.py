@@ -174,6 +174,29 @@ def test_threads_that_end_early_write_no_more(target) -> None:
     assert output.tolist() == [2 if thread < 9 else 1 for thread in range(THREADS)]
 
 
+@widths
+def test_a_kernel_of_many_masked_blocks(target) -> None:
+    # for i in range(100): if thread < i: x += i; and all of it twice, in a loop of 1 + thread % 2 turns
+    steps = range(100)
+    choices = [
+        one
+        for i in steps
+        for one in (*compare("r0.x", i, "ge"), ins("br", (), "p0.x", target=2), ins("add.u", "r1.x", "r1.x", i))
+    ]
+    program = [
+        mov("r1.x", 0),
+        mov("r2.x", 0),
+        ins("and.b", "r2.y", "r0.x", 1),
+        *choices,
+        ins("add.u", "r2.x", "r2.x", 1),
+        *compare("r2.x", "r2.y", "le"),
+        ins("br", (), "p0.x", target=-(len(choices) + 2)),
+    ]
+    assert per_thread(target, program, THREADS) == [
+        sum(i for i in steps if thread < i) * (1 + thread % 2) for thread in range(THREADS)
+    ]
+
+
 def reversed_in_shared_memory(threads: int) -> list:
     """Each thread puts its number + 7 into shared memory, and takes that of the thread as far from the end."""
     return [

@@ -17,6 +17,7 @@ from autoclave.emulator.a630.translator.uniformity import Uniformity
 from autoclave.emulator.ir import Value, constant, lanes_of, vector
 
 VECTOR_DONE = "vector_done"
+MASK_BYTES = 8
 
 Execute = Callable[[Block], None]
 """Carries out a block's operations."""
@@ -36,7 +37,7 @@ class Resumption:
 class Control:
     """Emits a kernel's blocks. valid: the lanes that hold a thread, None if all do. active: how many those are.
 
-    waits: whether barriers have an effect, because a workgroup has several vectors.
+    spilled_masks: where masks lie if they are not to become values. waits: whether barriers have an effect, because a workgroup has several vectors.
     """
 
     lanes: Lanes
@@ -49,6 +50,7 @@ class Control:
     left: Value
     waits: bool
     execute: Execute
+    spilled_masks: Value | None
     masks: dict[int, Value] = field(default_factory=dict)
     resumptions: list[Resumption] = field(default_factory=list)
 
@@ -72,8 +74,14 @@ class Control:
     def mask_of(self, number: int) -> Value:
         """The variable that holds the lanes that are at a masked block."""
         if number not in self.masks:
-            self.masks[number] = self.lanes.ir.alloca(vector(self.lanes.lanes, "i1"))
+            self.masks[number] = self._new_mask(number)
         return self.masks[number]
+
+    def _new_mask(self, number: int) -> Value:
+        ir = self.lanes.ir
+        if self.spilled_masks is None:
+            return ir.alloca(vector(self.lanes.lanes, "i1"))
+        return ir.in_entry(f"getelementptr i8, ptr {self.spilled_masks.text}, i64 {MASK_BYTES * number}", "ptr")
 
     def _put(self, number: int, mask: Value) -> None:
         self.lanes.ir.store(mask, self.mask_of(number), 1)

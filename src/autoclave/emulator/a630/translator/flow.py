@@ -15,7 +15,7 @@ from autoclave.errors import UnknownInstruction
 END = -1
 """The block number that stands for the thread's end."""
 
-MAX_BLOCKS = 2048
+MAX_BLOCKS = 1024
 MAX_OPERATIONS = 1 << 16
 """More than any kernel has; they bound what a hostile one can cost to translate."""
 

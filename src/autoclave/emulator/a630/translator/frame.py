@@ -61,7 +61,8 @@ def launch_bytes(buffers: int, images: int) -> int:
 class Scratch:
     """Places in a thread block for what one workgroup needs, from its start.
 
-    states: of each vector, where it resumes (i32). frames: of each vector, `frame_bytes` for its registers at a barrier.
+    spilled: registers and masks of kernels that are too large for LLVM to make values of them. states: of each vector, where
+    it resumes (i32). frames: of each vector, `frame_bytes` for its registers at a barrier.
     private: of each vector, `private_bytes` for all of its lanes.
     """
 
@@ -69,6 +70,7 @@ class Scratch:
     private_bytes: int
     frame_bytes: int
     vectors: int
+    spilled_bytes: int = 0
 
     @property
     def shared(self) -> int:
@@ -76,9 +78,14 @@ class Scratch:
         return SCRATCH_AT
 
     @property
+    def spilled(self) -> int:
+        """Registers and masks of large kernels."""
+        return _aligned(self.shared + self.shared_bytes)
+
+    @property
     def states(self) -> int:
         """Where each vector resumes."""
-        return _aligned(self.shared + self.shared_bytes)
+        return _aligned(self.spilled + self.spilled_bytes)
 
     @property
     def private(self) -> int:

@@ -8,12 +8,12 @@ vector runs to its next barrier, and goes on when all have come so far.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Constant, Instruction
 from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode, Size3
 from autoclave.emulator.a630.translator import alu, atomics, images, memory, moves
-from autoclave.emulator.a630.translator.control import VECTOR_DONE, Control
+from autoclave.emulator.a630.translator.control import MASK_BYTES, VECTOR_DONE, Control
 from autoclave.emulator.a630.translator.faults import LEAVE, THREAD, Exits
 from autoclave.emulator.a630.translator.flow import Block, find_blocks
 from autoclave.emulator.a630.translator.frame import (
@@ -45,6 +45,9 @@ from autoclave.emulator.vector import ATTRIBUTES, library
 from autoclave.errors import UnknownInstruction
 
 _LAUNCH = Value("%launch", "ptr")
+MOST_BLOCKS = 512
+MOST_MASKED = 64
+"""Kernels with more blocks, or more masked ones, keep registers and masks in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +139,39 @@ class _Kernel:
         merged = kernel.merged_registers
         indexed = any(names_registers_indirectly(operation) for block in blocks for operation in block.operations)
         effects = [[effect_of(operation, merged) for operation in block.operations] for block in blocks]
-        self._uniformity = analyse_uniformity(
-            blocks,
-            [[access_of(operation, merged) for operation in block.operations] for block in blocks],
-            geometry.varying_at_entry(kernel),
-            everything=indexed,
-        )
+        accesses = [[access_of(operation, merged) for operation in block.operations] for block in blocks]
+        self._uniformity = analyse_uniformity(blocks, accesses, geometry.varying_at_entry(kernel), everything=indexed)
+        self._large = len(blocks) > MOST_BLOCKS or len(self._uniformity.regions) > MOST_MASKED
+        if self._large and not indexed:
+            indexed = True
+            self._uniformity = analyse_uniformity(blocks, accesses, geometry.varying_at_entry(kernel), everything=True)
         masked = [self._uniformity.masked(block.number) for block in blocks]
         self._uses = [EVERYTHING] * len(blocks) if indexed else analyse_uses(blocks, effects, masked)
         self._module = Module(ATTRIBUTES.replace("willreturn ", ""))
         self._ir = Builder(self._module)
         self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion, f16c)
         self._exits = Exits()
-        self._lanes.files.indexed = indexed
-        self._lanes.indirection = Indirect(self._lanes, self._exits, merged, kernel.constant_demotion)
         self._waits = geometry.vectors > 1 and any(block.barrier for block in blocks)
+        self._lanes.files.indexed = indexed
+        if self._large:
+            self._spill_registers()
+        self._lanes.indirection = Indirect(self._lanes, self._exits, merged, kernel.constant_demotion)
+
+    def _spill_registers(self) -> None:
+        """Keep registers where LLVM makes no values of them: that takes cubic time in the number of masked blocks."""
+        full = self._ir.in_entry(f"getelementptr i8, ptr %thread, i64 {self._scratch().spilled}", "ptr")
+        size = 4 * REGISTERS * self._geometry.lanes
+        half = self._ir.in_entry(f"getelementptr i8, ptr {full.text}, i64 {size}", "ptr")
+        self._lanes.files.arrays.update({False: full, True: half})
+
+    def _spilled_bytes(self) -> int:
+        return 6 * REGISTERS * self._geometry.lanes + MASK_BYTES * len(self._blocks) if self._large else 0
+
+    def _spilled_masks(self) -> Value | None:
+        if not self._large:
+            return None
+        place = self._scratch().spilled + 6 * REGISTERS * self._geometry.lanes
+        return self._ir.in_entry(f"getelementptr i8, ptr %thread, i64 {place}", "ptr")
 
     def translate(self) -> KernelIr:
         ir = self._ir
@@ -166,9 +187,7 @@ class _Kernel:
         frame_bytes = self._emit_barriers(control)
         self._emit_registers(control)
         self._emit_leave(left_at)
-        scratch = Scratch(
-            self._kernel.shared_bytes, self._private_bytes(), frame_bytes, self._geometry.vectors if self._waits else 1
-        )
+        scratch = replace(self._scratch(), frame_bytes=frame_bytes)
         text = self._text().replace(_FRAMES, str(scratch.frames)).replace(_FRAME_BYTES, str(frame_bytes))
         ordered = any(operation.name.startswith("atomic.g") for block in self._blocks for operation in block.operations)
         return KernelIr(text, self._geometry, scratch.end, ordered)
@@ -176,7 +195,11 @@ class _Kernel:
     def _scratch(self) -> Scratch:
         """Places that do not depend on the size of a frame."""
         return Scratch(
-            self._kernel.shared_bytes, self._private_bytes(), 0, self._geometry.vectors if self._waits else 1
+            shared_bytes=self._kernel.shared_bytes,
+            private_bytes=self._private_bytes(),
+            frame_bytes=0,
+            vectors=self._geometry.vectors if self._waits else 1,
+            spilled_bytes=self._spilled_bytes(),
         )
 
     def _private_bytes(self) -> int:
@@ -334,6 +357,7 @@ class _Kernel:
             left=self._left,
             waits=self._waits,
             execute=self._execute,
+            spilled_masks=self._spilled_masks(),
         )
         control.emit()
         return control
