@@ -159,3 +159,27 @@ def test_wrong_launch_fields_are_refused(tmp_path: Path) -> None:
 def test_unknown_input_is_named(artifact: Artifact) -> None:
     with pytest.raises(AutoclaveError, match="no input 'pixel'; did you mean 'pixels'"):
         EmulatedModel(artifact, "run", PLACE).run({"pixel": np.zeros(8, np.uint8)})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("merged_registers", 1, "true or false"),
+        ("arguments_offset", None, "expected 0 to"),
+        ("immediates_offset", "x", "expected 0 to"),
+        ("driver_params_offset", -1, "expected 0 to"),
+        ("driver_params_size", [], "expected 0 to"),
+        ("shared_bytes", 1 << 40, "expected 0 to"),
+        ("buffer_slots", ["x"], "buffer_slots has something else than numbers"),
+        ("texture_slots", [[0]], "texture_slots has something else than numbers"),
+        ("immediates", [-1], "immediates has something else than numbers"),
+        ("image_slots", 7, "missing or of a wrong type"),
+    ],
+)
+def test_launch_fields_of_other_types_and_ranges_are_refused(
+    tmp_path: Path, field: str, value: object, words: str
+) -> None:
+    write_artifact(tmp_path / "model.pkl", **{field: value})
+
+    with open_artifact(tmp_path / "model.pkl") as artifact, pytest.raises(ArtifactError, match=words):
+        EmulatedModel(artifact, "run", PLACE)

@@ -168,20 +168,39 @@ _LIST_FIELDS = ("immediates", "buffer_slots", "image_slots", "texture_slots")
 
 
 def _check_ranges(kernel: KernelCode) -> None:
-    limits = {
-        "private_bytes": MAX_PRIVATE_BYTES,
-        "shared_bytes": MAX_SHARED_BYTES,
-        "work_group_id": 0xFF,
-        "local_invocation_id": 0xFF,
-        "constant_length": MAX_CONSTANT_VECTORS,
-    }
-    for field, limit in limits.items():
+    for field, limit in _LIMITS.items():
         value = getattr(kernel, field)
-        if type(value) is not int or not 0 <= value <= limit:
+        if not _is_within(value, limit) and (value is not None or field != "driver_params_offset"):
             raise ArtifactError(f"kernel {kernel.name!r}: {field} is {value!r}, expected 0 to {limit}")
+    for field in _FLAGS:
+        if type(value := getattr(kernel, field)) is not bool:
+            raise ArtifactError(f"kernel {kernel.name!r}: {field} is {value!r}, expected true or false")
+    for field in _LIST_FIELDS:
+        limit = MAX_WORD if field == "immediates" else MAX_SLOT
+        if not all(_is_within(value, limit) for value in getattr(kernel, field)):
+            raise ArtifactError(f"kernel {kernel.name!r}: {field} has something else than numbers from 0 to {limit}")
     if len(kernel.code) % 8 or not kernel.code:
         raise ArtifactError(
             f"kernel {kernel.name!r}: {len(kernel.code)} bytes of code, expected whole instructions of 8"
         )
-    if any(type(word) is not int or not 0 <= word < 1 << 32 for word in kernel.immediates):
-        raise ArtifactError(f"kernel {kernel.name!r}: an immediate is no 32-bit word")
+
+
+def _is_within(value: object, limit: int) -> bool:
+    return type(value) is int and 0 <= value <= limit
+
+
+MAX_WORD = (1 << 32) - 1
+MAX_SLOT = (1 << 16) - 1
+
+_LIMITS = {
+    "private_bytes": MAX_PRIVATE_BYTES,
+    "shared_bytes": MAX_SHARED_BYTES,
+    "work_group_id": 0xFF,
+    "local_invocation_id": 0xFF,
+    "constant_length": MAX_CONSTANT_VECTORS,
+    "arguments_offset": _CONSTANT_BYTES,
+    "immediates_offset": _CONSTANT_BYTES,
+    "driver_params_offset": _CONSTANT_BYTES,
+    "driver_params_size": _CONSTANT_BYTES,
+}
+"""The largest value of each number, from 0 up; the driver's parameters may have no offset."""
