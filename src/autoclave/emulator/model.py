@@ -110,6 +110,11 @@ class EmulatedModel:
                 f"running part {self._part.key!r}: it is compiled for {self._part.target.device} "
                 f"{self._part.target.arch}, and the emulator is of the a630 of QCOM"
             )
+        for spec in self._part.inputs + self._part.outputs:
+            if spec.dtype in _NUMPY:
+                raise ArtifactError(
+                    f"running part {self._part.key!r}: {spec.name!r} is {spec.dtype}, which numpy lacks"
+                )
         self._buffers = [_allocate(artifact, buffer, placement.fill) for buffer in self._part.buffers]
         self._codes: dict[int, KernelCode] = {}
         self._programs = self._load(translations)
