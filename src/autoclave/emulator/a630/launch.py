@@ -191,6 +191,7 @@ def _is_within(value: object, limit: int) -> bool:
 
 MAX_WORD = (1 << 32) - 1
 MAX_SLOT = (1 << 16) - 1
+_CONSTANT_BYTES = 16 * MAX_CONSTANT_VECTORS
 
 _LIMITS = {
     "private_bytes": MAX_PRIVATE_BYTES,
@@ -204,3 +205,5 @@ _LIMITS = {
     "driver_params_size": _CONSTANT_BYTES,
 }
 """The largest value of each number, from 0 up; the driver's parameters may have no offset."""
+
+_FLAGS = ("merged_registers", "double_threadsize", "constant_demotion")
