@@ -20,8 +20,9 @@ TRANSLATIONS = "translations"
 HOST_CPU = "x86-64-v3"
 """What translations are made for: any machine that runs cpu artifacts, so that machines share them."""
 
-PROCESSORS = 64
-"""How many kernels an artifact has to translate at once, at most; Pants says how many processors are free."""
+TRANSLATORS = 64
+THREADS = 4
+"""How many processors it is worth to translate and to run an artifact on, at most; Pants says how many are free."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ async def translate(request: TranslationRequest, emulator: Emulator) -> Translat
             toolchain=emulator.toolchain,
             target=request.kernels.target,
             stage="Translate",
-            processors=PROCESSORS,
+            processors=TRANSLATORS,
         )
     )
     return Translation(result.outputs)

@@ -16,7 +16,14 @@ from pants.util.frozendict import FrozenDict
 from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, digest_of_files, files_of, merge
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.actions import ActionRequest, References, Variation, request_json, succeed
-from autoclave_pants.rules.emulation import RECORDING, Emulator, KernelsRequest, Translation, TranslationRequest
+from autoclave_pants.rules.emulation import (
+    RECORDING,
+    THREADS,
+    Emulator,
+    KernelsRequest,
+    Translation,
+    TranslationRequest,
+)
 from autoclave_pants.rules.sources import (
     MODEL,
     CheckedSource,
@@ -208,6 +215,7 @@ async def record_check(request: CheckRequest, references: References) -> CheckFi
             toolchain=toolchain,
             target=str(request.model.address),
             stage="Record",
+            processors=THREADS if recorder else 0,
         )
     )
     file = (await files_of(result.outputs))[CHECK]

@@ -19,7 +19,7 @@ from pants.util.logging import LogLevel
 from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, files_of, hydrate, merge, targets_at
 from autoclave_pants.errors import BuildError, missing_file
 from autoclave_pants.rules.actions import ActionRequest, ActionResult, References, Variation, request_json
-from autoclave_pants.rules.emulation import REPLAYING, Emulator, Translation, TranslationRequest
+from autoclave_pants.rules.emulation import REPLAYING, THREADS, Emulator, Translation, TranslationRequest
 from autoclave_pants.rules.models import (
     ARTIFACT,
     CHECK,
@@ -226,6 +226,7 @@ async def parity_action(fields: ParityFieldSet, test: TestSubsystem, references:
         stage="Test parity of",
         cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
         timeout=fields.timeout.calculate_from_global_options(test),
+        processors=THREADS if checker else 0,
     )
 
 
