@@ -3,45 +3,51 @@
 Pants 2.17.1 builds its configuration (all rules and targets of all backends) from scratch when a request arrives and again
 for the request's run, then computes every option of every scope to see that pants.toml names none that is unknown, and
 `package` deletes and writes all of dist, gigabytes for a catalogue. All that is most of what `./pants package` takes when
-there is nothing to do. The configuration
-depends on the backends' code and names alone, and the daemon starts anew when either changes, so that its first result
-holds for as long as the process lives; a configuration file that was found good stays good until its content changes;
-and outputs that nobody touched are not written again. Without this module Pants works the same, only slower.
+there is nothing to do. The configuration depends on the backends' code and names alone, and the daemon starts anew when
+either changes, so that its first result holds for as long as the process lives; a configuration file that was found good
+stays good until its content changes; and outputs that nobody touched are not written again. Without this module Pants works
+the same, only slower.
 """
 
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 
 from pants.engine.internals.scheduler import SchedulerSession
 from pants.init import options_initializer
 from pants.option.config import Config
 from pants.option.options import Options
+from pants.option.options_bootstrapper import OptionsBootstrapper
 
 from autoclave_pants.unchanged_outputs import written_once
 
-Configuration = TypeVar("Configuration")
-Loader = Callable[[list[str], Any, list[str]], Configuration]
+Loader = Callable[[Any, OptionsBootstrapper, Any], Any]
 Verifier = Callable[[Options, Config], None]
 
 
 def warm_requests() -> None:
     """Make Pants keep the configuration that it loads and verifies. Calling this again changes nothing."""
-    _wrap(options_initializer, "load_backends_and_plugins", loaded_once)
+    _wrap(options_initializer, "_initialize_build_configuration", loaded_once)
     _wrap(Options, "verify_configs", verified_once)
     _wrap(SchedulerSession, "write_digest", written_once)
 
 
-def loaded_once(load: Loader[Configuration]) -> Loader[Configuration]:
-    """`load` with its results kept by the names of the plugins, where they are found, and the names of the backends."""
-    results: dict[tuple[tuple[str, ...], ...], Configuration] = {}
+def loaded_once(load: Loader) -> Loader:
+    """`load`, which gives Pants' configuration, with its results kept by the names of the backends and where they lie.
+
+    Where third-party plugins are configured, nothing is kept: finding them is a build of its own.
+    """
+    results: dict[tuple[tuple[str, ...], ...], Any] = {}
 
     @wraps(load)
-    def keeping(plugins: list[str], working_set: Any, backends: list[str]) -> Configuration:
-        key = (tuple(plugins), tuple(working_set.entries), tuple(backends))
+    def keeping(resolver: Any, options: OptionsBootstrapper, env: Any) -> Any:
+        chosen = options.get_bootstrap_options().for_global_scope()
+        if chosen.plugins:
+            return load(resolver, options, env)
+        key = (tuple(chosen.backend_packages), tuple(chosen.pythonpath))
         if key not in results:
-            results[key] = load(plugins, working_set, backends)
+            results[key] = load(resolver, options, env)
         return results[key]
 
     return keeping

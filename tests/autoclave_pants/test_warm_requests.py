@@ -1,62 +1,88 @@
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pants.build_graph.build_configuration import BuildConfiguration
-from pants.init import extension_loader, options_initializer
+from pants.engine.env_vars import CompleteEnvironmentVars
+from pants.init import options_initializer
+from pants.init.options_initializer import OptionsInitializer
 from pants.option.errors import ConfigValidationError
+from pants.option.options_bootstrapper import OptionsBootstrapper
 from pkg_resources import WorkingSet
 
 from autoclave_pants.warm_requests import loaded_once, verified_once, warm_requests
 
-BACKENDS = ["pants.backend.python", "autoclave_pants"]
+
+def request(*backends: str, plugins: tuple[str, ...] = (), pythonpath: tuple[str, ...] = ()) -> Any:
+    """What Pants knows of a request when it loads the backends."""
+    chosen = SimpleNamespace(plugins=plugins, backend_packages=backends, pythonpath=pythonpath)
+    return SimpleNamespace(get_bootstrap_options=lambda: SimpleNamespace(for_global_scope=lambda: chosen))
 
 
-def load(backends: list[str], entries: list[str] | None = None) -> BuildConfiguration:
-    return options_initializer.load_backends_and_plugins([], WorkingSet(entries or []), backends)
+class Loading:
+    """Counts how often it is asked; each answer is another."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kept = loaded_once(self.load)
+
+    def load(self, resolver: Any, options: Any, env: Any) -> int:
+        self.count += 1
+        return self.count
+
+    def ask(self, options: Any) -> int:
+        answer: int = self.kept(None, options, None)
+        return answer
 
 
 def test_a_second_request_gets_the_configuration_that_the_first_one_loaded() -> None:
-    warm_requests()
+    loading = Loading()
 
-    assert load(BACKENDS) is load(list(BACKENDS))
-
-
-def test_the_kept_configuration_is_the_one_that_pants_loads() -> None:
-    warm_requests()
-
-    fresh = extension_loader.load_backends_and_plugins([], WorkingSet([]), BACKENDS)
-
-    assert load(BACKENDS) == fresh
+    assert loading.ask(request("python", "autoclave")) == loading.ask(request("python", "autoclave")) == 1
 
 
-def test_other_backends_are_another_configuration() -> None:
-    warm_requests()
+@pytest.mark.parametrize("other", [request("python"), request("python", "autoclave", pythonpath=("elsewhere",))])
+def test_other_backends_are_another_configuration(other: Any) -> None:
+    loading = Loading()
 
-    assert load(BACKENDS) != load(["pants.backend.python"])
-
-
-def test_plugins_in_other_places_are_loaded_anew() -> None:
-    calls: list[list[str]] = []
-    keeping = loaded_once(lambda plugins, working_set, backends: calls.append(plugins))
-
-    for entries in ([], ["elsewhere"], []):
-        keeping(["plugin"], WorkingSet(entries), BACKENDS)
-
-    assert len(calls) == 2
+    assert loading.ask(request("python", "autoclave")) != loading.ask(other)
 
 
-def test_loading_once_twice_wraps_once() -> None:
+def test_plugins_are_looked_for_at_each_request() -> None:
+    loading = Loading()
+
+    assert loading.ask(request("python", plugins=("third==1",))) != loading.ask(
+        request("python", plugins=("third==1",))
+    )
+
+
+def test_warming_twice_wraps_once() -> None:
     warm_requests()
     warm_requests()
 
-    loader = options_initializer.load_backends_and_plugins
-    assert inspect.unwrap(loader) is extension_loader.load_backends_and_plugins
+    loader = vars(options_initializer)["_initialize_build_configuration"]
     assert not hasattr(loader.__wrapped__, "__wrapped__")
+
+
+def test_pants_gives_the_kept_configuration_to_its_requests() -> None:
+    warm_requests()
+    bootstrapper = OptionsBootstrapper.create(
+        env={}, args=["pants", "--backend-packages=['autoclave_pants']"], allow_pantsrc=False
+    )
+    initializer = OptionsInitializer.__new__(OptionsInitializer)
+    initializer._plugin_resolver = NoPlugins()  # type: ignore[assignment]
+
+    first, second = (initializer.build_config(bootstrapper, CompleteEnvironmentVars({})) for _ in range(2))
+
+    assert first is second
+    assert any(target.alias == "onnx_model" for target in first.target_types)
+
+
+class NoPlugins:
+    def resolve(self, options: Any, env: Any) -> WorkingSet:
+        return WorkingSet([])
 
 
 @dataclass(frozen=True)
