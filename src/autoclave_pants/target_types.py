@@ -732,7 +732,7 @@ class RequireHardwareEvidenceField(BoolField):
         """
         True: refuse a result that rests on rules of the emulator's arithmetic which no recording of a device has confirmed. The
         test then fails as `UNVERIFIED`, with the rules and how many executed instructions follow each: nothing is known to be wrong,
-        and the evidence is not there. By default the shares are reported only. For hardware that an emulator runs (qcom).
+        and the evidence is not there. By default the shares are reported only. On cpu the hardware itself runs, which is evidence enough.
         """
     )
 

@@ -177,6 +177,24 @@ def test_hardware_without_emulator_is_recorded_and_warned_of(tmp_path: Path, run
         assert f"WARNING {rung}: all outputs: compiled, no emulator yet\n" in done.stdout
 
 
+def test_demanded_evidence_is_not_there_without_an_emulator(tmp_path: Path, run_action: RunAction) -> None:
+    write_artifact(tmp_path / "model.pkl", Target("AMD", "LLVM", "gfx1200"))
+    write_reference(tmp_path / "model.onnx")
+    run_action(record.main, RECORD)
+
+    done = run_action(parity.main, CHECK | {"require_hardware_evidence": True})
+
+    assert done.code == 3
+    assert "UNVERIFIED rung 5 evidence: all outputs: compiled, no emulator yet\n" in done.stdout
+
+
+def test_demanded_evidence_is_the_processor_itself(directory: Path, run_action: RunAction) -> None:
+    done = run_action(parity.main, CHECK | {"require_hardware_evidence": True})
+
+    assert done.code == 0
+    assert "ok      rung 5 evidence: all outputs: the hardware itself has computed them\n" in done.stdout
+
+
 @pytest.mark.parametrize(("main", "wanted"), [(record.main, RECORD), (parity.main, CHECK)], ids=["record", "check"])
 def test_artifacts_of_the_emulator_are_left_to_its_own_modules(
     directory: Path, run_action: RunAction, main: Callable[[list[str]], int], wanted: dict[str, Any]

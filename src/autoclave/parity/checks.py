@@ -14,7 +14,17 @@ from autoclave.native.request import carried_out
 from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import CheckFile, PartCheck, read_check_of
 from autoclave.parity.device import device_results
-from autoclave.parity.gates import DEVICE, REFERENCE, REPLAY, RUNG_NAMES, GateResult, Status, reference_gate, skipped
+from autoclave.parity.gates import (
+    DEVICE,
+    EVIDENCE,
+    REFERENCE,
+    REPLAY,
+    RUNG_NAMES,
+    GateResult,
+    Status,
+    reference_gate,
+    skipped,
+)
 from autoclave.parity.hardware import Hardware, Ways, way_of
 from autoclave.parity.replay import Expectations, replay_part
 from autoclave.parity.report import PartReport, Report
@@ -65,6 +75,8 @@ def _check_part(artifact: Artifact, part: Part, check: CheckFile, request: Mappi
     hardware = way_of(part, ways)
     if hardware is None:
         results = [skipped(rung, NO_EMULATOR) for rung in (REPLAY, REFERENCE)]
+        if request.get("require_hardware_evidence"):
+            results.append(GateResult(EVIDENCE, "evidence", "all outputs", "unverified", NO_EMULATOR))
         if request.get("device_recording"):
             results.append(skipped(DEVICE, NO_EMULATOR))
         return PartReport(key_text(part.key), part.target, tuple(results))
