@@ -264,6 +264,30 @@ def test_registers_that_a0_names(target) -> None:
 
 
 @targets
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("first", [64, 65])
+def test_half_registers_that_a0_names(target, merged: bool, first: int) -> None:
+    # Eight registers from number `first` on hold 100..107; read the one of thread % 8, and put the thread's number there
+    names = [f"hr{number // 4}.{'xyzw'[number % 4]}" for number in range(first, first + 8)]
+    program = [
+        *(mov(name, f"h{100 + number}", "u16") for number, name in enumerate(names)),
+        ins("and.b", "r2.x", "r0.x", 7),
+        ins("cov", "hr6.x", "r2.x", source_type="u32", type="u16"),
+        ins("cov", "hr6.y", "r0.x", source_type="u32", type="u16"),
+        ins("mova", "a0.x", "hr6.x", source_type="s16", type="s16"),
+        mov("hr6.z", f"hr<{first}>", "u16"),
+        mov(f"hr<{first}>", "hr6.y", "u16"),
+        mov("hr6.w", f"hr<{first}>", "u16"),
+        ins("cov", "r1.x", "hr6.z", source_type="u16", type="u32"),
+        ins("cov", "r1.y", "hr6.w", source_type="u16", type="u32"),
+        ins("shl.b", "r1.y", "r1.y", 8),
+        ins("add.u", "r1.x", "r1.x", "r1.y"),
+    ]
+    found = per_thread(target, program, THREADS, merged_registers=merged)
+    assert found == [100 + thread % 8 + (thread << 8) for thread in range(THREADS)]
+
+
+@targets
 def test_constants_that_a0_names(target) -> None:
     program = [
         ins("cov", "hr2.x", "r0.x", source_type="u32", type="u16"),

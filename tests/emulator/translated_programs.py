@@ -16,11 +16,14 @@ LANES = (8, 16, 32)
 LEVELS = [
     level for level in ("x86-64", "x86-64-v3", "x86-64-v4") if required_features(f"x86_64,{level}") <= host_features()
 ]
-TARGETS = [HostTarget(level, "", lanes) for level in LEVELS for lanes in LANES]
-"""Code for kernels of a few instructions is made in some 20 ms."""
+TARGETS = [
+    *(HostTarget(level, "", lanes) for level in LEVELS for lanes in LANES),
+    HostTarget(LEVELS[-1], "", 4, quick=True),
+]
+"""Code for kernels of a few instructions is made in some 20 ms. The last one is of the kind that check files are recorded with."""
 
 WIDTHS = [target for target in TARGETS if target.cpu == LEVELS[-1]]
-"""One for each lane width."""
+"""One for each lane width, the quick one included."""
 
 
 def bound(launch: Launch) -> Launch:

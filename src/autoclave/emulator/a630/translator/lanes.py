@@ -21,7 +21,7 @@ from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
 from autoclave.emulator.a630.translator.content import Content
 from autoclave.emulator.a630.translator.frame import CONSTANTS_AT, ZERO_AT
 from autoclave.emulator.a630.translator.operations import HALF, location
-from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, vector
+from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, numbers, vector
 from autoclave.emulator.vector import FUNCTIONS, symbol
 
 NAN = 0x7FC00000
@@ -74,14 +74,20 @@ class Files:
     def load(self, place: int, varying: bool) -> Value:
         """What lies in the variable."""
         pointer, type_ = self.slot(place, varying)
-        return self.builder.load(pointer, type_, 2 if not varying else 64)
+        return self.builder.load(pointer, type_, self._alignment(varying))
 
     def store(self, place: int, value: Value, varying: bool) -> None:
         """Put `value` there, in every lane if it is a scalar and the variable is not."""
         pointer, _ = self.slot(place, varying)
         self.builder.store(
-            self.builder.splat(value, self.lanes) if varying else value, pointer, 2 if not varying else 64
+            self.builder.splat(value, self.lanes) if varying else value, pointer, self._alignment(varying)
         )
+
+    def _alignment(self, varying: bool) -> int:
+        """Of a variable that is a vector; in an array, the next one follows without a gap."""
+        if not varying:
+            return 2
+        return min(64, 2 * self.lanes) if self.indexed else 64
 
     def clear(self) -> None:
         """Zero all variables there are."""
@@ -344,9 +350,10 @@ class Lanes:
         """The float that it is as an operand of the float ALU; a half as an f32, without denormals."""
         if content.number is None:
             bits = self.hidden_bits(content)
-            content.number = (
-                self.library("half_operand", bits) if content.half else self.ir.convert("bitcast", bits, "float")
-            )
+            if content.half:
+                content.number = self.library("half_to_single" if content.flushed else "half_operand", bits)
+            else:
+                content.number = self.ir.convert("bitcast", bits, "float")
             content.loose = False
         return content.number
 
@@ -403,6 +410,13 @@ class Lanes:
         if lanes_of(condition.type) is not None:
             chosen, other = self.vector(chosen), self.vector(other)
         return self.ir.select(condition, *self.alike(chosen, other))
+
+    def are_consecutive(self, values: Value, step: int) -> Value:
+        """Whether all lanes take part, and each lane's number is `step` more than the one's before."""
+        first = self.vector(self.ir.element(values, 0))
+        steps = numbers((lane * step for lane in range(self.lanes)), element_type(values.type))
+        follows = self.ir.compare("eq", values, self.ir.binary("add", first, steps))
+        return self.ir.all(follows if self.mask is None else self.ir.binary("and", follows, self.mask))
 
     def all_lanes(self) -> Value:
         """The mask as a vector of i1."""
