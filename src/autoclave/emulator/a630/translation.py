@@ -193,7 +193,9 @@ def translate_all(shapes: Items[LaunchShape], target: HostTarget, processes: int
             worker.wait()
     found = {translation.key: translation for translation in made}
     if missing := set(keys) - found.keys():
-        raise EmulationError(f"translating kernels: {len(missing)} are missing; has the translator been changed meanwhile?")
+        raise EmulationError(
+            f"translating kernels: {len(missing)} are missing; has the translator been changed meanwhile?"
+        )
     return tuple(found[key] for key in keys)
 
 
