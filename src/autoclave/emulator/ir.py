@@ -225,6 +225,12 @@ class Builder:
         bits = self.emit(f"bitcast {mask.type} {mask.text} to i{lanes}", f"i{lanes}")
         return self.compare("ne", bits, constant(0, bits.type))
 
+    def all(self, mask: Value) -> Value:
+        """Whether all lanes of a vector of i1 are set."""
+        lanes = lanes_of(mask.type)
+        bits = self.emit(f"bitcast {mask.type} {mask.text} to i{lanes}", f"i{lanes}")
+        return self.compare("eq", bits, constant(-1, bits.type))
+
     # Memory
 
     def alloca(self, type_: str) -> Value:

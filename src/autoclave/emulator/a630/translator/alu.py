@@ -83,7 +83,7 @@ def _float(lanes: Lanes, instruction: Instruction, rule: FloatRule, sources: Sou
     if instruction.saturate:
         number, loose = lanes.library("saturate_single", number), False
     if half:
-        return Content(half=True, bits=lanes.library("narrow_toward_zero", number), opaque=True)
+        return Content(half=True, bits=lanes.library("narrow_toward_zero", number), opaque=True, flushed=True)
     return Content(number=number, loose=loose, opaque=True, flushed=True)
 
 
@@ -93,7 +93,7 @@ def _float_of_half(lanes: Lanes, instruction: Instruction, rule: FloatRule, numb
         number = lanes.library("saturate_single", lanes.library("half_to_single", bits))
         bits = lanes.library("narrow_nearest_even", number)
     if half:
-        return Content(half=True, bits=bits, opaque=True)
+        return Content(half=True, bits=bits, opaque=True, flushed=True)
     return Content(number=lanes.library("half_to_single", bits), opaque=True, flushed=True)
 
 

@@ -197,12 +197,31 @@ def _store(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) -
     inside = lanes.vector(pixels.inside)
     mask = inside if lanes.mask is None else ir.binary("and", inside, lanes.mask)
     index = lanes.vector(pixels.index)
+    run, apart, done = (ir.name(stem) for stem in ("run", "apart", "stored"))
+    whole = ir.binary("and", ir.all(mask), lanes.are_consecutive(index, 1))
+    ir.branch(whole, run, apart)
+    ir.label(run)
+    with lanes.aside():
+        start = ir.convert("zext", ir.element(index, 0), "i64")
+        element = "i16" if image.half else "i32"
+        ir.store(
+            _interleaved(lanes, components), ir.offset(image.base, start, f"[4 x {element}]"), 2 if image.half else 4
+        )
+    ir.jump(done)
+    ir.label(apart)
+    with lanes.aside():
+        _scatter_pixels(lanes, image, components, index, mask)
+    ir.jump(done)
+    ir.label(done)
+
+
+def _scatter_pixels(lanes: Lanes, image: _Image, components: list[Value], index: Value, mask: Value) -> None:
     if image.half:
         _scatter_word(lanes, image, components, index, mask)
         return
-    index = ir.with_constant("shl", index, 1)
+    index = lanes.ir.with_constant("shl", index, 1)
     _scatter_word(lanes, image, components[:2], index, mask)
-    _scatter_word(lanes, image, components[2:], ir.with_constant("or", index, 1), mask)
+    _scatter_word(lanes, image, components[2:], lanes.ir.with_constant("or", index, 1), mask)
 
 
 def _stored(lanes: Lanes, image: _Image, content: Content) -> Value:

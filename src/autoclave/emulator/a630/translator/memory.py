@@ -251,20 +251,31 @@ def _gathered(
 ) -> list[Value]:
     ir = lanes.ir
     paths: list[tuple[list[Value], str]] = []
-    small = operation.instruction.count == 1 and total in (1, 2)
+    small, done = operation.instruction.count == 1 and total in (1, 2), ir.name("loaded")
 
     def near(base: Value, offsets: Value) -> None:
         mask = lanes.all_lanes()
+        if operation.instruction.count == 1:
+            run, apart = ir.name("run"), ir.name("apart")
+            ir.branch(lanes.are_consecutive(offsets, total), run, apart)
+            ir.label(run)
+            start = ir.offset(base, ir.convert("zext", ir.element(offsets, 0), "i64"))
+            paths.append(([ir.load(start, vector(lanes.lanes, f"i{8 * total}"), 1)], ir.block))
+            ir.jump(done)
+            ir.label(apart)
         if small:
             loaded = _load_part_of_word(lanes, operation, base, offsets, mask)
         else:
             loaded = _load_words(lanes, operation, ir.offset(base, offsets), mask)
         paths.append((loaded, ir.block))
+        ir.jump(done)
 
     def far(pointers: Value) -> None:
         paths.append((_load_words(lanes, operation, pointers, lanes.all_lanes()), ir.block))
+        ir.jump(done)
 
     _near_or_far(lanes, context, low, high, total, False, near, far, alignment=2 if total == 2 else 1)
+    ir.label(done)
     return [ir.phi([(loaded[step], block) for loaded, block in paths]) for step in range(operation.instruction.count)]
 
 
@@ -281,14 +292,26 @@ def _global_store(
         pointer = _uniform_pointer(lanes, context, low, high, total, True)
         store_elements(lanes, operation, values, pointer, lanes.all_lanes())
     else:
+        ir, done = lanes.ir, lanes.ir.name("stored")
 
         def far(pointers: Value) -> None:
             store_elements(lanes, operation, values, pointers, lanes.all_lanes())
+            ir.jump(done)
 
         def near(base: Value, offsets: Value) -> None:
-            far(lanes.ir.offset(base, offsets))
+            if operation.instruction.count == 1:
+                run, apart = ir.name("run"), ir.name("apart")
+                ir.branch(lanes.are_consecutive(offsets, total), run, apart)
+                ir.label(run)
+                start = ir.offset(base, ir.convert("zext", ir.element(offsets, 0), "i64"))
+                with lanes.aside():
+                    ir.store(lanes.vector(_cut(lanes, values[0], total)), start, 1)
+                ir.jump(done)
+                ir.label(apart)
+            far(ir.offset(base, offsets))
 
         _near_or_far(lanes, context, low, high, total, True, near, far)
+        ir.label(done)
 
 
 def _near_or_far(
@@ -304,7 +327,7 @@ def _near_or_far(
 ) -> None:
     """Move at the host's pointers: addresses in one buffer, below 2 GiB of it, by base and offsets; all others one by one.
 
-    alignment: what near addresses are a multiple of on the host.
+    alignment: what near addresses are a multiple of on the host. Both moves end their block themselves.
     """
     ir = lanes.ir
     low, high = lanes.vector(low), lanes.vector(high)
@@ -326,17 +349,14 @@ def _near_or_far(
         odd = ir.with_constant("and", ir.binary("add", low, lanes.vector(host)), alignment - 1)
         near = ir.binary("and", near, ir.compare("eq", odd, constant(0, odd.type)))
     far = ir.invert(near) if lanes.mask is None else ir.binary("and", ir.invert(near), lanes.mask)
-    labels = [ir.name(stem) for stem in ("far", "near", "moved")]
+    labels = [ir.name(stem) for stem in ("far", "near")]
     ir.branch(ir.any(far), labels[0], labels[1], unlikely=True)
     ir.label(labels[1])
     with lanes.aside():
         near_move(buffer.host, low)
-    ir.jump(labels[2])
     ir.label(labels[0])
     with lanes.aside():
         far_move(_far_pointers(lanes, context, low, high, total, writing))
-    ir.jump(labels[2])
-    ir.label(labels[2])
 
 
 def _far_pointers(lanes: Lanes, context: MemoryContext, low: Value, high: Value, total: int, writing: bool) -> Value:

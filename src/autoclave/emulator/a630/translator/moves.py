@@ -116,7 +116,7 @@ def _to_float(lanes: Lanes, number: Value, source: Type, target: Type, rounding:
     value = lanes.library(f"{kind}_to_single_{rounding}", number)
     if target == "f32":
         return Content(number=value, opaque=True, flushed=True)
-    return Content(half=True, bits=lanes.library(f"single_to_half_{rounding}", value), opaque=True)
+    return Content(half=True, bits=lanes.library(f"single_to_half_{rounding}", value), opaque=True, flushed=True)
 
 
 def _from_float(lanes: Lanes, content: Content, source: Type, target: Type, rounding: str, half: bool) -> Content:
