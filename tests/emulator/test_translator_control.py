@@ -246,6 +246,25 @@ def test_a_barrier_in_a_loop(target) -> None:
 
 
 @widths
+def test_a_barrier_that_some_lanes_of_a_vector_pass_by(target) -> None:
+    # x = 1; barrier; if thread is odd: (x = 2; barrier; x += 10); barrier; x += 100
+    barrier = ins("bar", modifiers=("g",))
+    program = [
+        mov("r1.x", 1),
+        barrier,
+        ins("and.b", "r2.x", "r0.x", 1),
+        *compare("r2.x", 0, "eq"),
+        ins("br", (), "p0.x", target=4),
+        mov("r1.x", 2),
+        barrier,
+        ins("add.u", "r1.x", "r1.x", 10),
+        barrier,
+        ins("add.u", "r1.x", "r1.x", 100),
+    ]
+    assert per_thread(target, program, 75) == [112 if thread % 2 else 101 for thread in range(75)]
+
+
+@widths
 def test_shared_memory_and_registers_are_zero_when_a_workgroup_begins(target) -> None:
     # Adds 1 to shared memory and to a register that nobody has set.
     output = np.zeros((5, 4), np.uint32)

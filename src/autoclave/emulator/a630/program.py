@@ -61,6 +61,9 @@ DEFAULT_BUDGET = 1 << 34
 
 MAX_WORKGROUPS = 1 << 62
 
+MAX_PIXELS = 1 << 29
+"""Of an image: what signed numbers of 32 bits can count in halves of a pixel."""
+
 _PIECES = 8
 """Pieces of a launch's workgroups for each host thread, so that all finish at about the same time."""
 
@@ -163,7 +166,10 @@ def _buffer_entry(launch: Launch, slot: int, buffer: BoundBuffer) -> bytes:
 
 
 def _image_entry(launch: Launch, image: BoundImage, writing: bool) -> bytes:
-    size = image.width * image.height * _PIXEL_BYTES[image.dtype]
+    pixels = image.width * image.height
+    if min(image.width, image.height) < 0 or pixels > MAX_PIXELS:
+        raise EmulationError(f"launching kernel {launch.kernel.name!r}: an image of {image.width} x {image.height}")
+    size = pixels * _PIXEL_BYTES[image.dtype]
     if size > _checked(launch, image.memory).size or (writing and not image.memory.flags.writeable):
         raise EmulationError(
             f"launching kernel {launch.kernel.name!r}: an image of {image.width} x {image.height} in "

@@ -6,16 +6,10 @@ not depend on how many there are. The destination gets what was there before.
 
 from autoclave.emulator.a630.instruction import Instruction, Register
 from autoclave.emulator.a630.translator.content import Content
+from autoclave.emulator.a630.translator.elements import MemoryContext, each_lane, unknown_address
+from autoclave.emulator.a630.translator.global_memory import global_address, global_pointers
 from autoclave.emulator.a630.translator.lanes import Lanes
-from autoclave.emulator.a630.translator.memory import (
-    MemoryContext,
-    each_lane,
-    global_address,
-    global_pointers,
-    local_offset,
-    shared_pointer,
-    unknown_address,
-)
+from autoclave.emulator.a630.translator.local_memory import local_offset, shared_pointer
 from autoclave.emulator.a630.translator.operations import Operation, plus
 from autoclave.emulator.ir import Builder, Value, constant, vector
 

@@ -10,10 +10,13 @@ vector runs to its next barrier, and goes on when all have come so far.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Constant, Instruction
-from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode, Size3
+from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
+from autoclave.emulator.a630.launch import KernelCode, Size3
 from autoclave.emulator.a630.translator import alu, atomics, images, memory, moves
+from autoclave.emulator.a630.translator.barriers import FRAME_BYTES, FRAMES, Barriers
 from autoclave.emulator.a630.translator.control import MASK_BYTES, VECTOR_DONE, Control
+from autoclave.emulator.a630.translator.coordinates import thread_coordinates, workgroup_coordinates
+from autoclave.emulator.a630.translator.elements import MemoryContext
 from autoclave.emulator.a630.translator.faults import LEAVE, THREAD, Exits
 from autoclave.emulator.a630.translator.flow import Block, find_blocks
 from autoclave.emulator.a630.translator.frame import (
@@ -28,23 +31,20 @@ from autoclave.emulator.a630.translator.frame import (
 from autoclave.emulator.a630.translator.geometry import SIDES, Geometry, choose_geometry
 from autoclave.emulator.a630.translator.images import ImageContext
 from autoclave.emulator.a630.translator.indirect import Indirect
+from autoclave.emulator.a630.translator.known import refuse_unknown
 from autoclave.emulator.a630.translator.lanes import Lanes
-from autoclave.emulator.a630.translator.memory import MemoryContext
+from autoclave.emulator.a630.translator.memory import MEMORY_NAMES
+from autoclave.emulator.a630.translator.moves import MOVE_NAMES
 from autoclave.emulator.a630.translator.observation import EVERYTHING, analyse_uses, effect_of
 from autoclave.emulator.a630.translator.operations import (
     REGISTERS,
     Operation,
-    is_indirect,
     names_registers_indirectly,
-    registers_read,
-    registers_written,
 )
 from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
-from autoclave.emulator.ir import Builder, Module, Value, constant, lanes_of, numbers, vector
+from autoclave.emulator.ir import Builder, Module, Value, constant, numbers, vector
 from autoclave.emulator.vector import ATTRIBUTES, library
-from autoclave.errors import UnknownInstruction
 
-_LAUNCH = Value("%launch", "ptr")
 MOST_BLOCKS = 512
 MOST_MASKED = 64
 """Kernels with more blocks, or more masked ones, keep registers and masks in memory."""
@@ -75,56 +75,9 @@ def translate_kernel(
     """The function `kernel` as IR. Raises `UnknownInstruction`, which names all that there is no rule for."""
     blocks = find_blocks(instructions, kernel.name)
     context = ImageContext(image_formats, texture_formats, len(kernel.buffer_slots))
-    _refuse_unknown(kernel, blocks, context)
+    refuse_unknown(kernel, blocks, context)
     geometry = choose_geometry(kernel, blocks, local_size, lanes)
     return _Kernel(kernel, blocks, geometry, context, f16c).translate()
-
-
-def _refuse_unknown(kernel: KernelCode, blocks: Sequence[Block], context: ImageContext) -> None:
-    found: dict[str, list[int]] = {}
-    for block in blocks:
-        for operation in block.operations:
-            reason = _unknown(operation.instruction, context)
-            if reason is None:
-                reason = _out_of_range(operation, kernel.constant_demotion)
-            if reason is not None:
-                found.setdefault(f"{operation.name} {reason}".strip(), []).append(operation.pc)
-    if found:
-        listed = "; ".join(f"{what} ({len(pcs)} times, first at pc {pcs[0]})" for what, pcs in sorted(found.items()))
-        raise UnknownInstruction(f"translating kernel {kernel.name!r}: there is no rule for {listed}")
-
-
-def _unknown(instruction: Instruction, context: ImageContext) -> str | None:
-    """Why there is no rule for an instruction; None if there is one."""
-    name = instruction.name
-    if instruction.category > 4 and is_indirect(Operation(instruction, instruction.sources, instruction.destinations)):
-        return "with a register that a0.x names"
-    if instruction.category in (2, 3, 4):
-        return alu.unknown_arithmetic(instruction)
-    if name in _MOVES:
-        return moves.unknown_move(instruction)
-    if name in _MEMORY:
-        return memory.unknown_memory(instruction)
-    if name in atomics.ATOMIC_NAMES:
-        return atomics.unknown_atomic(instruction)
-    return images.unknown_image(instruction, context)
-
-
-def _out_of_range(operation: Operation, demotion: bool) -> str | None:
-    """Which register or constant an operation names that there is not; None if there are all."""
-    for register in (*registers_read(operation), *registers_written(operation)):
-        if not 0 <= register.number < REGISTERS:
-            return f"of register {register.number}, of {REGISTERS}"
-    for source in operation.sources:
-        if isinstance(source.operand, Constant) and not source.operand.relative:
-            limit = 4 * MAX_CONSTANT_VECTORS * (2 if source.operand.half and not demotion else 1)
-            if not 0 <= source.operand.number < limit:
-                return f"of constant {source.operand.number}, of {limit}"
-    return None
-
-
-_MOVES = frozenset({"mov", "cov", "mova", "swz", "gat", "sct"})
-_MEMORY = frozenset({"ldg", "stg", "ldg.a", "stg.a", "ldl", "stl", "ldp", "stp"})
 
 
 class _Kernel:
@@ -184,11 +137,12 @@ class _Kernel:
         self._pending = ir.alloca("i1")
         self._emit_workgroups()
         control = self._emit_vector()
-        frame_bytes = self._emit_barriers(control)
+        barriers = Barriers(self._lanes, control, self._vector, self._pending, self._state_of)
+        frame_bytes = barriers.emit() if self._waits else 0
         self._emit_registers(control)
         self._emit_leave(left_at)
         scratch = replace(self._scratch(), frame_bytes=frame_bytes)
-        text = self._text().replace(_FRAMES, str(scratch.frames)).replace(_FRAME_BYTES, str(frame_bytes))
+        text = self._text().replace(FRAMES, str(scratch.frames)).replace(FRAME_BYTES, str(frame_bytes))
         ordered = any(operation.name.startswith("atomic.g") for block in self._blocks for operation in block.operations)
         return KernelIr(text, self._geometry, scratch.end, ordered)
 
@@ -235,7 +189,7 @@ class _Kernel:
         ir.label("done")
         self._exits.add(self._lanes, DONE)
         ir.label("workgroup")
-        self._group = self._coordinates(number)
+        self._group = workgroup_coordinates(ir, self._geometry, number)
         self._clear(self._scratch().shared, self._kernel.shared_bytes)
         if self._waits:
             self._clear(self._scratch().states, 4 * self._geometry.vectors)
@@ -264,37 +218,6 @@ class _Kernel:
         ir.label("workgroup_done")
         ir.store(ir.with_constant("add", ir.load(self._workgroup, "i64", 8), self._geometry.packed), self._workgroup, 8)
         ir.jump("workgroups")
-
-    def _coordinates(self, number: Value) -> list[Value]:
-        """The workgroup's x, y and z."""
-        ir = self._ir
-        groups = [
-            ir.convert("zext", ir.load(ir.offset(_LAUNCH, 4 * side), "i32", 4, invariant=True), "i64")
-            for side in range(2)
-        ]
-        x, row = ir.binary("urem", number, groups[0]), ir.binary("udiv", number, groups[0])
-        y, z = ir.binary("urem", row, groups[1]), ir.binary("udiv", row, groups[1])
-        first = [ir.convert("trunc", each, "i32") for each in (x, y, z)]
-        if self._geometry.packed == 1:
-            return first
-        return self._spread(first, [ir.convert("trunc", each, "i32") for each in groups])
-
-    def _spread(self, first: list[Value], groups: list[Value]) -> list[Value]:
-        """The coordinates of each lane's workgroup, counted on from the first's."""
-        ir, geometry = self._ir, self._geometry
-        behind = numbers((lane // geometry.threads for lane in range(geometry.lanes)), "i32")
-        x = ir.binary("add", ir.splat(first[0], geometry.lanes), behind)
-        rows, x = self._divided(x, ir.splat(groups[0], geometry.lanes))
-        y = ir.binary("add", ir.splat(first[1], geometry.lanes), rows)
-        layers, y = self._divided(y, ir.splat(groups[1], geometry.lanes))
-        return [x, y, ir.binary("add", ir.splat(first[2], geometry.lanes), layers)]
-
-    def _divided(self, number: Value, by: Value) -> tuple[Value, Value]:
-        """Quotient and remainder; binary64 has room for the quotient of any two such numbers, and is fast in vectors."""
-        ir = self._ir
-        quotient = ir.binary("fdiv", ir.convert("uitofp", number, "double"), ir.convert("uitofp", by, "double"))
-        whole = ir.convert("fptoui", quotient, "i32")
-        return whole, ir.binary("sub", number, ir.binary("mul", whole, by))
 
     def _clear(self, offset: int, size: int) -> None:
         """Zero memory of the thread block, up to 63 bytes more than `size`."""
@@ -384,9 +307,9 @@ class _Kernel:
     def _carry_out(self, operation: Operation) -> None:
         if operation.instruction.category in (2, 3, 4):
             alu.arithmetic(self._lanes, operation)
-        elif operation.name in _MOVES:
+        elif operation.name in MOVE_NAMES:
             moves.move(self._lanes, operation)
-        elif operation.name in _MEMORY:
+        elif operation.name in MEMORY_NAMES:
             memory.access_memory(self._lanes, self._memory, operation)
         elif operation.name in atomics.ATOMIC_NAMES:
             atomics.atomic(self._lanes, self._memory, operation)
@@ -412,75 +335,14 @@ class _Kernel:
 
     def _coordinates_at_start(self) -> Mapping[int, Value]:
         found: dict[int, Value] = {}
+        local = thread_coordinates(self._ir, self._geometry, self._threads, self._first_thread)
         for first, values in (
             (self._kernel.work_group_id, self._group),
-            (self._kernel.local_invocation_id, self._local()),
+            (self._kernel.local_invocation_id, local),
         ):
             if first + SIDES <= ADDRESS_REGISTER:
                 found |= {first + side: value for side, value in enumerate(values)}
         return found
-
-    def _local(self) -> list[Value]:
-        """The coordinates of each lane's thread, scalars where all lanes have the same."""
-        ir, geometry = self._ir, self._geometry
-        spanned = geometry.spanned()
-        found = [constant(0, "i32")] * SIDES
-        stride = 1
-        for side in geometry.order:
-            size = geometry.local_size[side]
-            if size > 1:
-                index = self._threads if spanned[side] else self._first_thread
-                found[side] = ir.with_constant("urem", ir.with_constant("udiv", index, stride), size)
-            stride *= size
-        return found
-
-    # Barriers
-
-    def _emit_barriers(self, control: Control) -> int:
-        """Where vectors leave and resume; returns how many bytes of a frame they take."""
-        if not self._waits:
-            return 0
-        ir = self._ir
-        size = 0
-        for number, resumption in enumerate(control.resumptions, 1):
-            ir.label(f"wait{number}")
-            vector_number = ir.load(self._vector, "i32", 4)
-            ir.store(constant(number, "i32"), self._state_of(vector_number), 4)
-            ir.store(constant(1, "i1"), self._pending, 1)
-            size = max(size, self._transfer(control, number, storing=True))
-            ir.jump("next_vector")
-            ir.label(resumption.label)
-            self._transfer(control, number, storing=False)
-            ir.jump(f"go_on{number}")
-        ir.label("resume")
-        state = ir.load(self._state_of(ir.load(self._vector, "i32", 4)), "i32", 4)
-        cases = " ".join(f"i32 {number}, label %resume{number}" for number in range(1, len(control.resumptions) + 1))
-        ir.effect(f"switch i32 {state.text}, label %begin [ i32 -1, label %next_vector {cases} ]")
-        return size
-
-    def _transfer(self, control: Control, number: int, storing: bool) -> int:
-        """Move registers and masks between their variables and the vector's frame; returns the frame's size."""
-        ir, files, lanes = self._ir, self._lanes.files, self._geometry.lanes
-        resumption = control.resumptions[number - 1]
-        index = ir.convert("zext", ir.load(self._vector, "i32", 4), "i64")
-        start = ir.binary("mul", index, Value(_FRAME_BYTES, "i64"))
-        frame = ir.offset(ir.offset(THREAD, start), Value(_FRAMES, "i64"))
-        offset = 0
-        for place in resumption.kept:
-            varying = bool(resumption.varying >> place & 1)
-            pointer, type_ = files.slot(place, varying)
-            self._copy(frame, offset, pointer, type_, storing)
-            offset += 64 if lanes_of(type_) is None else 4 * lanes
-        for mask in resumption.masks:
-            self._copy(frame, offset, control.mask_of(mask), f"<{lanes} x i1>", storing)
-            offset += 64
-        return offset + -offset % 64
-
-    def _copy(self, frame: Value, offset: int, variable: Value, type_: str, storing: bool) -> None:
-        ir = self._ir
-        place = ir.offset(frame, offset)
-        source, target = (variable, place) if storing else (place, variable)
-        ir.store(ir.load(source, type_, 1), target, 1)
 
     def _emit_leave(self, left_at: Value) -> None:
         ir = self._ir
@@ -490,8 +352,3 @@ class _Kernel:
         ir.store(ir.load(self._workgroup, "i64", 8), ir.offset(THREAD, WORKGROUP_AT), 8)
         ir.store(ir.load(self._vector, "i32", 4), ir.offset(THREAD, FAULT_AT + 12), 4)
         ir.effect(f"ret i32 {status.text}")
-
-
-_FRAMES = "{frames}"
-_FRAME_BYTES = "{frame bytes}"
-"""Stand in the text for numbers that are known at its end."""

@@ -6,6 +6,8 @@ from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.operations import Operation, plus
 from autoclave.emulator.ir import Value
 
+MOVE_NAMES = frozenset({"mov", "cov", "mova", "swz", "gat", "sct"})
+
 _WIDTHS: dict[Type, int] = {"u16": 16, "s16": 16, "u32": 32, "s32": 32, "u8": 8, "u8_32": 8}
 _FLOATS: dict[Type, int] = {"f16": 16, "f32": 32}
 _ROUNDINGS = {
