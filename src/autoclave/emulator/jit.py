@@ -19,7 +19,7 @@ _SPEED = 2
 class HostTarget:
     """What code is made for: `cpu` and `features` in LLVM's words, and the SIMD lanes (GPU threads) of one vector.
 
-    lanes: 8, 16 or 32.
+    lanes: 4, 8, 16 or 32.
     quick: code is made in about a seventh of the time and runs several times slower, for kernels that do little.
     None of them changes a result.
     """
