@@ -422,3 +422,23 @@ def test_code_that_cannot_be_translated_is_named(program: list, message: str) ->
 
     with pytest.raises((UnknownInstruction, EmulationError), match=message):
         run(launch_of(code_of(program)), WIDTHS[0])
+
+
+def test_a_kernel_with_more_accesses_than_any_has_is_refused() -> None:
+    program = [mov("r2.y", "c0.y"), *[load("ldg", "r1.x", "r2.x")] * 4097]
+    with pytest.raises(UnknownInstruction, match="kernel 'tested', pc 0: it has more than 4096 accesses"):
+        run(launch_of(program, buffers=[np.zeros(4, np.uint32)]), WIDTHS[0])
+
+
+@pytest.mark.parametrize(
+    ("groups", "memory", "words"),
+    [
+        ((1 << 31, 1, 1), {}, r"\(2147483648, 1, 1\) workgroups; expected 1 to 1073741824"),
+        ((1 << 30, 1, 1), {"shared_bytes": 1 << 15}, "35184372088832 bytes of shared and private memory"),
+        ((1 << 22, 1, 1), {"private_bytes": 1 << 16}, "4398046511104 bytes of shared and private memory"),
+    ],
+)
+def test_workgroups_without_end_are_refused_before_they_run(groups, memory, words) -> None:
+    launch = launch_of([mov("r1.x", 1)], global_size=groups, local_size=(16, 1, 1), **memory)
+    with pytest.raises(EmulationError, match=words):
+        run(launch, WIDTHS[0])

@@ -59,7 +59,9 @@ __all__ = [
 DEFAULT_BUDGET = 1 << 34
 """Instructions, counted for each thread, that one launch may execute: some 30 GFLOP, or half a minute of an endless loop."""
 
-MAX_WORKGROUPS = 1 << 62
+MAX_WORKGROUPS = 1 << 30
+MAX_CLEARED = 1 << 38
+"""Bytes of shared and private memory that the workgroups of one launch find cleared. With the budget, both bound its time."""
 
 MAX_PIXELS = 1 << 29
 """Of an image: what signed numbers of 32 bits can count in halves of a pixel."""
@@ -118,7 +120,16 @@ class PreparedLaunch:
         self.launch = launch
         self.workgroups = prod(launch.global_size)
         if min(launch.global_size) < 1 or self.workgroups > MAX_WORKGROUPS:
-            raise EmulationError(f"launching kernel {launch.kernel.name!r}: {launch.global_size} workgroups")
+            raise EmulationError(
+                f"launching kernel {launch.kernel.name!r}: {launch.global_size} workgroups; expected 1 to {MAX_WORKGROUPS}"
+            )
+        kernel = launch.kernel
+        cleared = self.workgroups * (kernel.shared_bytes + kernel.private_bytes * prod(launch.local_size))
+        if cleared > MAX_CLEARED:
+            raise EmulationError(
+                f"launching kernel {kernel.name!r}: its {self.workgroups} workgroups have {cleared} bytes of shared and private "
+                f"memory; expected at most {MAX_CLEARED}"
+            )
         self.block = _launch_block(launch)
 
     def run(self, threads: int = 1, budget: int = DEFAULT_BUDGET) -> LaunchStatistics:

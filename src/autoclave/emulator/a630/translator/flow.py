@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autoclave.emulator.a630.instruction import PREDICATE_REGISTER, Instruction, Register, Source
-from autoclave.emulator.a630.translator.operations import Operation, expand
+from autoclave.emulator.a630.translator.operations import Operation, expand, is_indirect
 from autoclave.errors import UnknownInstruction
 
 END = -1
@@ -17,6 +17,7 @@ END = -1
 
 MAX_BLOCKS = 1024
 MAX_OPERATIONS = 1 << 16
+MAX_ACCESSES = 1 << 12
 """More than any kernel has; they bound what a hostile one can cost to translate."""
 
 Key = tuple[int, bool | None]
@@ -88,8 +89,11 @@ class _Finder:
     def blocks(self) -> tuple[Block, ...]:
         self._find_leaders()
         pieces = {pc: self._piece(pc, region) for pc, region in sorted(self._leaders.items())}
-        if len(pieces) > MAX_BLOCKS or sum(len(piece.operations) for piece in pieces.values()) > MAX_OPERATIONS:
+        operations = [operation for piece in pieces.values() for operation in piece.operations]
+        if len(pieces) > MAX_BLOCKS or len(operations) > MAX_OPERATIONS:
             raise self._error(0, f"it has more than {MAX_BLOCKS} blocks or {MAX_OPERATIONS} operations")
+        if sum(_branches_on_the_host(operation) for operation in operations) > MAX_ACCESSES:
+            raise self._error(0, f"it has more than {MAX_ACCESSES} accesses to memory, or to registers that a0.x names")
         numbers = {pc: number for number, pc in enumerate(pieces)}
         return tuple(_numbered(numbers, pc, piece) for pc, piece in pieces.items())
 
@@ -194,6 +198,11 @@ class _Finder:
     def end_region(self, piece: _Piece, instruction: Instruction, region: bool | None) -> None:
         """prede."""
         piece.target = (instruction.pc + 1, None)
+
+
+def _branches_on_the_host(operation: Operation) -> bool:
+    """Whether host code of an operation checks an address: that takes long to make, and room on the host's stack."""
+    return operation.instruction.category in (5, 6) or is_indirect(operation)
 
 
 def _target(instruction: Instruction) -> int:
