@@ -118,10 +118,13 @@ def _below(lanes: Lanes, coordinate: Value, size: Value) -> Value:
 
 
 def _load(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) -> None:
-    loaded = _load_one(lanes, image, pixels) if pixels.uniform else _load_each(lanes, image, pixels)
     wanted = operation.instruction.image
     assert wanted is not None
     (destination,) = operation.destinations
+    if pixels.uniform:
+        loaded = _load_one(lanes, image, pixels, widening=image.half and not destination.half)
+    else:
+        loaded = _load_each(lanes, image, pixels)
     for component in range(COMPONENTS):
         if wanted.mask >> component & 1:
             register = plus(destination, component)
@@ -143,13 +146,15 @@ def _widened(lanes: Lanes, value: Value) -> Value:
     return value if value.type == "float" else lanes.library("half_to_single", value)
 
 
-def _load_one(lanes: Lanes, image: _Image, pixels: _Pixels) -> list[Value]:
-    """The pixel of all lanes."""
+def _load_one(lanes: Lanes, image: _Image, pixels: _Pixels, widening: bool) -> list[Value]:
+    """The pixel of all lanes. widening: its halves as f32, all at once."""
     ir = lanes.ir
     element = "i16" if image.half else "i32"
     pointer = ir.offset(image.base, ir.convert("zext", pixels.index, "i64"), f"[4 x {element}]")
     pointer = ir.select(pixels.inside, pointer, ir.offset(THREAD, BLACK_AT))
     pixel = ir.load(pointer, vector(COMPONENTS, element), 2 if image.half else 4)
+    if widening:
+        pixel = lanes.library("half_to_single", pixel)
     return [ir.element(pixel, component) for component in range(COMPONENTS)]
 
 
