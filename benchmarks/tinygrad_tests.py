@@ -48,12 +48,15 @@ def main() -> int:
     parser.add_argument(
         "--translations", type=Path, metavar="FOLDER", help="keep the emulator's host code for the next run"
     )
+    parser.add_argument("--check", action="store_true", help="compare each kernel with the scalar interpreter")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         environment = tests_environment(directory)
         survey = directory / "survey.json"
         runner = ["-m", "autoclave.emulator.tinygrad_device", "--survey", str(survey)]
+        if args.check:
+            runner += ["--check"]
         if args.translations:
             runner += ["--translations", str(args.translations.resolve())]
         commands = {
@@ -148,6 +151,9 @@ def print_survey(survey: dict[str, Any]) -> None:
     print(
         f"\n{survey['launches']} launches of {survey['kernels']} kernels, {len(survey['refused'])} not translated or stopped"
     )
+    checked = survey["checked"]
+    if checked["shapes"]:
+        print(f"{checked['elements']} elements of {checked['shapes']} launches are what the scalar interpreter gives")
     for refused in survey["refused"]:
         print(f"refused: {refused['kernel']}: {refused['reason']}")
     print(
