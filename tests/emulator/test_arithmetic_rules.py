@@ -97,7 +97,7 @@ def test_image_formats(engine: str):
     program += [one for place, part in enumerate("xyz") for one in stored(f"r4.{part}", place)]
     program += [mov(f"r2.{part}", bits) for part, bits in written.items()] + [stib("r2.x", "r1.x")]
     assert ran(engine, program, words=3, textures=[texture], images=[image]) == [0x3F802000, 0x33800000, 0x7F800000]
-    assert image.view(np.uint16).ravel().tolist() == [0x3C00, 0x7BFF, 0, 0xBC00]
+    assert image.view(np.uint16).ravel().tolist() == [0x3C01, 0x7C00, 0x0400, 0xBC00]
 
 
 @engines

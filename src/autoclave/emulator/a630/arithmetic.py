@@ -371,7 +371,8 @@ _TABLE = (
     ),
     Rule(
         "image-formats",
-        "Images of f16 are widened exactly when read as f32; written f32 becomes f16 as by cov.",
+        "Images of f16 are widened exactly when read as f32; f32 becomes f16 as by cov (even): to nearest even, as E stores it. "
+        "The format is the image unit's to convert, not the ALU's, whose rounding toward zero does not apply.",
         "declared",
         "E",
     ),

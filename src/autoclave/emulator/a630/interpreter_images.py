@@ -9,7 +9,7 @@ from autoclave.emulator.a630.instruction import Image, Instruction, Operand, Reg
 from autoclave.emulator.a630.interpreter_operands import Binder, Step, Write
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.overlay import PIXEL_BYTES, View
-from autoclave.emulator.scalar.conversion import half_to_single, single_to_half_toward_zero
+from autoclave.emulator.scalar.conversion import half_to_single, single_to_half_nearest_even
 
 _COMPONENTS = 4
 _ITEM_BYTES = {dtype: size // _COMPONENTS for dtype, size in PIXEL_BYTES.items()}
@@ -26,13 +26,13 @@ _LOADED: dict[tuple[str, str], Convert] = {
     ("float16", "f16"): _same,
     ("float16", "f32"): half_to_single,
     ("float32", "f32"): _same,
-    ("float32", "f16"): single_to_half_toward_zero,
+    ("float32", "f16"): single_to_half_nearest_even,
 }
 """What a register gets, by the image's dtype and the instruction's type."""
 
 _STORED: dict[tuple[str, str], Convert] = {
     ("float16", "f16"): _same,
-    ("float16", "f32"): single_to_half_toward_zero,
+    ("float16", "f32"): single_to_half_nearest_even,
     ("float32", "f32"): _same,
     ("float32", "f16"): half_to_single,
 }

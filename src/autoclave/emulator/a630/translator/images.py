@@ -132,13 +132,13 @@ def _load(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) ->
 
 
 def _loaded(lanes: Lanes, instruction: Instruction, image: _Image, value: Value, half: bool) -> Content:
-    """A component as the register gets it: f16 to f32 exactly, f32 to f16 toward zero."""
+    """A component as the register gets it: f16 to f32 exactly, f32 to f16 to nearest even."""
     if image.half == half:
         return Content(half=half, bits=value, opaque=True)
     if image.half:
         return Content(number=_widened(lanes, value), opaque=True)
     number = lanes.ir.convert("bitcast", value, "float")
-    return Content(half=True, bits=lanes.library("single_to_half_toward_zero", number), opaque=True)
+    return Content(half=True, bits=lanes.library("single_to_half_nearest_even", number), opaque=True)
 
 
 def _widened(lanes: Lanes, value: Value) -> Value:
@@ -235,7 +235,7 @@ def _stored(lanes: Lanes, image: _Image, content: Content) -> Value:
         return lanes.bits(content)
     if image.half:
         number = lanes.ir.convert("bitcast", lanes.hidden_bits(content), "float")
-        return lanes.library("single_to_half_toward_zero", number)
+        return lanes.library("single_to_half_nearest_even", number)
     return lanes.ir.convert("bitcast", lanes.library("half_to_single", lanes.bits(content)), "i32")
 
 
