@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from emulator.a630_programs import ins, launch_of, load, mov, stib, store
+from emulator.a630_programs import atomic, ins, launch_of, load, mov, stib, store
 
 from autoclave.emulator.a630.interpreter import Interpreter, interpret_workgroup
 from autoclave.emulator.a630.launch import Launch
 from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import Sample, choose, cross_check
-from autoclave.errors import MemoryFault
+from autoclave.errors import BudgetExceeded, MemoryFault
 
 ADDRESS_OF_THREAD = [
     ins("mull.u", "r40.z", "r48.x", 16),
@@ -114,3 +114,23 @@ def test_faults_are_not_hidden() -> None:
     launch = launch_of([mov("r1.x", 0), mov("r1.y", 0), store("stg", "r1.x", "r2.x")])
     with pytest.raises(MemoryFault):
         cross_check(launch, lambda: None)
+
+
+def counting(groups: int) -> Launch:
+    """A launch in which every thread adds 1 to one word of a buffer."""
+    program = [mov("r2.x", 0), mov("r2.y", "c0.y"), mov("r3.x", 1), atomic("atomic.g.add", "r1.x", "r2.x", "r3.x")]
+    return launch_of(program, buffers=[np.zeros(1, np.uint32)], local_size=(2, 1, 1), global_size=(groups, 1, 1))
+
+
+def test_atomics_on_buffers_are_compared_where_all_workgroups_can_be_interpreted() -> None:
+    launch = counting(16)
+
+    result = cross_check(launch, lambda: run_all(launch))
+
+    assert (result.differences, result.threads) == ((), 32)
+
+
+def test_atomics_on_buffers_in_many_workgroups_cannot_be_compared() -> None:
+    launch = counting(40)
+    with pytest.raises(BudgetExceeded, match="40 workgroups change the same memory in turn"):
+        cross_check(launch, lambda: run_all(launch))

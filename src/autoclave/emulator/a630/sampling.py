@@ -17,6 +17,7 @@ from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.launch import Launch, Size3
 from autoclave.emulator.a630.machine import thread_count
 from autoclave.emulator.a630.overlay import Overlay, Written
+from autoclave.errors import BudgetExceeded
 
 CHECK_BUDGET = 20_000
 """Instructions after which no further threads of a launch are sampled: some 30 ms."""
@@ -80,13 +81,24 @@ def cross_check(
 
     run: runs the whole launch, on its own memory, once. interpreter: of the launch's kernel, if the caller has one.
     budget: instructions after which there are no further samples. most: samples.
-    Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`.
+    Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`, and
+    so are atomics on buffers in more workgroups than can be interpreted.
     """
     interpreter = Interpreter(launch.kernel) if interpreter is None else interpreter
     overlay = Overlay()
+    whole = changes_buffers_in_turn(interpreter.instructions)
     samples, instructions = _interpret(
-        interpreter, launch, overlay, budget, choose(launch, interpreter.instructions, seed, most)
+        interpreter,
+        launch,
+        overlay,
+        LONGEST if whole else budget,
+        choose(launch, interpreter.instructions, seed, most),
     )
+    if whole and len(samples) < prod(launch.global_size):
+        raise BudgetExceeded(
+            f"kernel {launch.kernel.name!r}: its {prod(launch.global_size)} workgroups change the same memory in turn, and are "
+            f"too many to interpret"
+        )
     run()
     written = list(overlay.written())
     return CrossCheck(
@@ -117,6 +129,10 @@ def choose(
     launch: Launch, instructions: tuple[Instruction, ...], seed: int, most: int = MOST_SAMPLES
 ) -> Iterator[Sample]:
     """Up to `most` threads to check, most telling first: the first, the last, then others; none twice."""
+    if changes_buffers_in_turn(instructions):
+        workgroups = range(min(most, prod(launch.global_size)))
+        yield from (Sample(_workgroup(launch.global_size, number), None) for number in workgroups)
+        return
     together = works_together(instructions)
     size = 1 if together else thread_count(launch)
     seen: set[int] = set()
@@ -133,6 +149,11 @@ def works_together(instructions: Iterable[Instruction]) -> bool:
         instruction.name in ("bar", "ldl", "stl") or instruction.name.startswith("atomic.")
         for instruction in instructions
     )
+
+
+def changes_buffers_in_turn(instructions: Iterable[Instruction]) -> bool:
+    """Whether workgroups see each other: what an atomic on a buffer finds there depends on all that ran before."""
+    return any(instruction.name.startswith("atomic.g") for instruction in instructions)
 
 
 def _numbers(count: int, seed: int, most: int) -> Iterator[int]:
