@@ -14,10 +14,11 @@ from emulator.a630_artifacts import (
     expected_result,
     write_artifact,
 )
-from emulator.a630_programs import mov
+from emulator.a630_programs import kernel_of, mov
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.artifact.reader import Artifact, open_artifact
+from autoclave.emulator.a630.launch import Bound, bind_launch
 from autoclave.emulator.jit import BASELINE, PORTABLE, HostTarget
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.shapes import artifact_work, translate_work
@@ -154,6 +155,15 @@ def test_wrong_launch_fields_are_refused(tmp_path: Path) -> None:
 
     with open_artifact(tmp_path / "model.pkl") as artifact, pytest.raises(ArtifactError, match="slot of parameter 7"):
         EmulatedModel(artifact, "run", PLACE)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 16385), (16385, 1)])
+def test_image_with_a_side_longer_than_the_hardware_has_is_refused(height: int, width: int) -> None:
+    memory = np.zeros(8 * height * width, np.uint8)
+    with pytest.raises(ArtifactError, match=f"an image of {width} x {height}; a side has at most 16384 pixels"):
+        bind_launch(
+            kernel_of(b"\0" * 8, texture_slots=(0,)), (1, 1, 1), (1, 1, 1), [Bound(memory, (height, width, 4), "float16")]
+        )
 
 
 def test_unknown_input_is_named(artifact: Artifact) -> None:

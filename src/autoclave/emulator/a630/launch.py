@@ -13,6 +13,9 @@ Size3 = tuple[int, int, int]
 MAX_CONSTANT_VECTORS = 512
 """Size of the a630's constant file, in vectors of four 32-bit words (docs/artifact-format.md: `constant_length`)."""
 
+MAX_IMAGE_SIDE = 1 << 14
+"""Pixels, as on the a630. Host code relies on it: a pixel's number has to fit in 31 bits."""
+
 MAX_PRIVATE_BYTES = 1 << 16
 MAX_SHARED_BYTES = 1 << 15
 MAX_REGISTERS = 48 + 1  # r48.x holds the workgroup's coordinates
@@ -109,6 +112,10 @@ def _image(kernel: KernelCode, argument: Bound) -> BoundImage:
             f"an image is float16 or float32 [height, width, 4]"
         )
     height, width = argument.shape[:2]
+    if max(height, width) > MAX_IMAGE_SIDE:
+        raise ArtifactError(
+            f"launching kernel {kernel.name!r}: an image of {width} x {height}; a side has at most {MAX_IMAGE_SIDE} pixels"
+        )
     if height * width * 4 * itemsize > argument.memory.size:
         raise ArtifactError(
             f"launching kernel {kernel.name!r}: an image of {width} x {height} in {argument.memory.size} bytes"
