@@ -162,7 +162,10 @@ def test_image_with_a_side_longer_than_the_hardware_has_is_refused(height: int, 
     memory = np.zeros(8 * height * width, np.uint8)
     with pytest.raises(ArtifactError, match=f"an image of {width} x {height}; a side has at most 16384 pixels"):
         bind_launch(
-            kernel_of(b"\0" * 8, texture_slots=(0,)), (1, 1, 1), (1, 1, 1), [Bound(memory, (height, width, 4), "float16")]
+            kernel_of(b"\0" * 8, texture_slots=(0,)),
+            (1, 1, 1),
+            (1, 1, 1),
+            [Bound(memory, (height, width, 4), "float16")],
         )
 
 
