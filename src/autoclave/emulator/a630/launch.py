@@ -18,7 +18,6 @@ MAX_IMAGE_SIDE = 1 << 14
 
 MAX_PRIVATE_BYTES = 1 << 16
 MAX_SHARED_BYTES = 1 << 15
-MAX_REGISTERS = 48 + 1  # r48.x holds the workgroup's coordinates
 WORKGROUP_SIZE_AT = 32
 """Bytes from the start of the driver's parameters to the sides of the workgroup."""
 

@@ -32,7 +32,7 @@ from autoclave.emulator.a630.translation import (
 )
 from autoclave.emulator.a630.translator import frame
 from autoclave.emulator.a630.translator.geometry import Geometry
-from autoclave.emulator.jit import HostTarget, best_target
+from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
 from autoclave.errors import BudgetExceeded, EmulationError, MemoryFault
 from autoclave.native.elf import load_object
@@ -344,8 +344,3 @@ class _Fault:
         if self.kind == frame.READ_ONLY_FAULT and offset + self.size <= memory.size:
             return f"{what}, in buffer {slot}, which must not be written"
         return f"{what}, {offset} bytes into buffer {slot}, which has {memory.size}"
-
-
-def translate_best(launch: Launch) -> Program:
-    """The program of one launch, for this machine: for experiments. Raises as `translate` and `load_programs`."""
-    return load_programs([translate(launch_shape(launch), best_target())])[0]
