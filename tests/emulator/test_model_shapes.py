@@ -119,6 +119,7 @@ def test_artifact_of_other_hardware_is_refused(directory: Path, capsys: pytest.C
         pytest.param(lambda content: content["kernels"][0].update(image_formats=["float64"]), id="image-format"),
         pytest.param(lambda content: content["kernels"][0]["launch"].pop("shared_bytes"), id="field"),
         pytest.param(lambda content: content["kernels"][0]["launch"].update(shared_bytes=1 << 40), id="range"),
+        pytest.param(lambda content: content["kernels"][0]["launch"].update(isam_mode="cl"), id="isam-mode"),
     ],
 )
 def test_malformed_kernels_are_refused(change: "object") -> None:

@@ -26,7 +26,7 @@ from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.memory import Bytes
 from autoclave.emulator.processors import processors
 from autoclave.emulator.shapes import Work, artifact_work, chosen_target, translate_work
-from autoclave.errors import ArtifactError
+from autoclave.errors import ArtifactError, AutoclaveError
 from autoclave.native.memory import aligned_bytes, release_pages
 from autoclave.native.model import Array, Tensors, check_tensors
 
@@ -275,7 +275,12 @@ def _argument_name(part: Part, argument: Argument) -> str:
 def _allocate(artifact: Artifact, buffer: Buffer, fill: int) -> Bytes:
     """Memory for `buffer`: where the file is mapped for a constant, which nobody can write then."""
     if buffer.data is None:
-        return aligned_bytes(buffer.nbytes, fill=fill)
+        try:
+            return aligned_bytes(buffer.nbytes, fill=fill)
+        except MemoryError:
+            raise AutoclaveError(
+                f"running {artifact.path}: this machine has no {buffer.nbytes} bytes for a {buffer.kind} buffer"
+            ) from None
     return np.frombuffer(artifact.read(buffer.data), np.uint8)
 
 

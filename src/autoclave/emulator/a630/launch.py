@@ -21,6 +21,9 @@ MAX_SHARED_BYTES = 1 << 15
 WORKGROUP_SIZE_AT = 32
 """Bytes from the start of the driver's parameters to the sides of the workgroup."""
 
+ISAM_MODE = "gl"
+"""How the hardware is set up for isam by tinygrad, and the only way that the emulator knows."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
@@ -150,8 +153,11 @@ def kernel_code(name: str, code: bytes, launch: dict[str, Any]) -> KernelCode:
         fields: dict[str, Any] = {field: launch[field] for field in _PLAIN_FIELDS}
         fields |= {field: tuple(launch[field]) for field in _LIST_FIELDS}
         kernel = KernelCode(name=name, code=bytes(code), **fields)
+        isam_mode = launch.get("isam_mode", ISAM_MODE)
     except (KeyError, TypeError) as error:
         raise ArtifactError(f"kernel {name!r}: launch field {error} is missing or of a wrong type") from None
+    if isam_mode != ISAM_MODE:
+        raise ArtifactError(f"kernel {name!r}: isam_mode is {isam_mode!r}; the emulator knows {ISAM_MODE!r} only")
     _check_ranges(kernel)
     return kernel
 

@@ -25,6 +25,9 @@ from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
 MAX_THREADS = 1024
 """Threads of a workgroup, as docs/artifact-format.md limits them."""
 
+MAX_THREAD_BYTES = 1 << 27
+"""Memory of a host thread: registers, private and shared memory of a workgroup of `MAX_THREADS` take less."""
+
 _FORMAT = "autoclave a630 translations 1"
 _IMAGE_FORMATS = frozenset({"float16", "float32"})
 
@@ -295,6 +298,8 @@ def _unpacked(entry: dict[str, Any], code: bytes) -> Translation:
     )
     if len(code) != entry["size"] or sorted(entry["order"]) != [0, 1, 2]:
         raise ValueError(f"translation {entry['key']!r} is cut short, or its order is {entry['order']}")
+    if not 0 < int(entry["thread_bytes"]) <= MAX_THREAD_BYTES:
+        raise ValueError(f"translation {entry['key']!r} wants {entry['thread_bytes']} bytes for each thread")
     x, y, z = entry["order"]
     return Translation(
         str(entry["key"]),
