@@ -173,6 +173,8 @@ def print_tally(artifact: str, kernels: int, tally: Tally, verbose: bool) -> Non
     print(f"{artifact}: {tally.name}\n  ran {tally.kernels} of {kernels} kernels; outputs {dict(tally.outputs)}")
     for failure, count in tally.failures.most_common():
         print(f"  cannot run {count}: {failure}")
+    if left := kernels - tally.kernels - tally.failures.total():
+        print(f"  stopped before {left} kernels: its time was up")
     if tally.kernels:
         ratio = tally.seconds / tally.own_seconds
         ordered = sorted(tally.ratios.values())
