@@ -1,70 +1,14 @@
 """f16 arithmetic on bit patterns: rounds to nearest even, flushes denormal operands and results, NaN results canonical.
 
-Sums and products are exact in binary64, or rounded there innocuously (53 >= 2 * 11 + 2). Functions that f32 has too are
-taken through f32, which holds every f16.
+Everything is what `single` gives for the same operands as f32, which holds every f16, rounded once more. For sums and
+products that is exact rounding because 24 >= 2 * 11 + 2. Category 4 rounds toward zero instead.
 """
+
+from collections.abc import Callable
 
 from autoclave.emulator.scalar import single
 from autoclave.emulator.scalar.conversion import half_to_single, narrow_nearest_even, narrow_toward_zero
-from autoclave.emulator.scalar.patterns import (
-    INFINITY16,
-    NAN16,
-    ONE16,
-    SIGN16,
-    canonical16,
-    flush16,
-    is_nan16,
-    round16,
-    value16,
-)
-
-
-def add(a: int, b: int) -> int:
-    """a + b."""
-    return round16(value16(a) + value16(b))
-
-
-def multiply(a: int, b: int) -> int:
-    """a * b."""
-    return round16(value16(a) * value16(b))
-
-
-def multiply_add(a: int, b: int, c: int) -> int:
-    """a * b + c, not fused: the product is rounded and flushed first."""
-    return add(multiply(a, b), c)
-
-
-def maximum(a: int, b: int) -> int:
-    """The larger; a number wins over a NaN; -0 is below +0."""
-    return _chosen(a, b, larger=True)
-
-
-def minimum(a: int, b: int) -> int:
-    """The smaller; as `maximum`."""
-    return _chosen(a, b, larger=False)
-
-
-def _chosen(a: int, b: int, larger: bool) -> int:
-    if is_nan16(a):
-        return canonical16(flush16(b))
-    if is_nan16(b):
-        return flush16(a)
-    a, b = flush16(a), flush16(b)
-    return a if (ordered(a) >= ordered(b)) is larger else b
-
-
-def ordered(bits: int) -> int:
-    """An integer that orders patterns as their values, -0 below +0; NaN not meant."""
-    return bits if bits < SIGN16 else SIGN16 - 1 - bits
-
-
-def saturate(a: int) -> int:
-    """Clamped to [0, 1]; NaN stays a (canonical) NaN and -0 stays -0."""
-    if is_nan16(a):
-        return NAN16
-    if a > SIGN16:
-        return 0
-    return ONE16 if ONE16 < a < SIGN16 else a
+from autoclave.emulator.scalar.patterns import SIGN16, flush16
 
 
 def negate(a: int) -> int:
@@ -77,88 +21,49 @@ def absolute(a: int) -> int:
     return a & (SIGN16 - 1)
 
 
-def identity(a: int) -> int:
-    """absneg.f without its modifiers: flushes and canonicalises."""
-    return canonical16(flush16(a))
-
-
-def sign(a: int) -> int:
-    """-1, +1, a zero of the operand's sign, or +0 for NaN."""
-    if is_nan16(a):
-        return 0
-    return a & SIGN16 | (ONE16 if a & INFINITY16 else 0)
-
-
-def floor(a: int) -> int:
-    """Rounded toward minus infinity; zeros keep their sign."""
-    return narrow_nearest_even(single.floor(_operand(a)))
-
-
-def ceiling(a: int) -> int:
-    """Rounded toward plus infinity."""
-    return narrow_nearest_even(single.ceiling(_operand(a)))
-
-
-def truncate(a: int) -> int:
-    """Rounded toward zero, the sign kept."""
-    return narrow_nearest_even(single.truncate(_operand(a)))
-
-
-def round_even(a: int) -> int:
-    """Rounded to the nearest integer, ties to even."""
-    return narrow_nearest_even(single.round_even(_operand(a)))
-
-
-def less(a: int, b: int) -> bool:
-    """a < b; false for NaN."""
-    return value16(a) < value16(b)
-
-
-def less_equal(a: int, b: int) -> bool:
-    """a <= b; false for NaN."""
-    return value16(a) <= value16(b)
-
-
-def equal(a: int, b: int) -> bool:
-    """a == b, zeros of both signs equal; false for NaN."""
-    return value16(a) == value16(b)
-
-
-def rcp(a: int) -> int:
-    """rcp: in f32, then toward zero, as all of category 4."""
-    return narrow_toward_zero(single.rcp(_operand(a)))
-
-
-def sqrt(a: int) -> int:
-    """sqrt."""
-    return narrow_toward_zero(single.sqrt(_operand(a)))
-
-
-def rsq(a: int) -> int:
-    """hrsq."""
-    return narrow_toward_zero(single.rsq(_operand(a)))
-
-
-def exp2(a: int) -> int:
-    """hexp2."""
-    return narrow_toward_zero(single.exp2(_operand(a)))
-
-
-def log2(a: int) -> int:
-    """hlog2."""
-    return narrow_toward_zero(single.log2(_operand(a)))
-
-
-def sin(a: int) -> int:
-    """sin."""
-    return narrow_toward_zero(single.sin(_operand(a)))
-
-
-def cos(a: int) -> int:
-    """cos."""
-    return narrow_toward_zero(single.cos(_operand(a)))
-
-
 def _operand(a: int) -> int:
     """An operand as f32, flushed."""
     return half_to_single(flush16(a))
+
+
+def _unary(function: Callable[[int], int], narrow: Callable[[int], int] = narrow_nearest_even) -> Callable[[int], int]:
+    return lambda a: narrow(function(_operand(a)))
+
+
+def _binary(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    return lambda a, b: narrow_nearest_even(function(_operand(a), _operand(b)))
+
+
+def _relation(function: Callable[[int, int], bool]) -> Callable[[int, int], bool]:
+    return lambda a, b: function(_operand(a), _operand(b))
+
+
+add = _binary(single.add)
+multiply = _binary(single.multiply)
+maximum = _binary(single.maximum)
+minimum = _binary(single.minimum)
+
+saturate = _unary(single.saturate)
+identity = _unary(single.identity)
+sign = _unary(single.sign)
+floor = _unary(single.floor)
+ceiling = _unary(single.ceiling)
+truncate = _unary(single.truncate)
+round_even = _unary(single.round_even)
+
+less = _relation(single.less)
+less_equal = _relation(single.less_equal)
+equal = _relation(single.equal)
+
+rcp = _unary(single.rcp, narrow_toward_zero)
+sqrt = _unary(single.sqrt, narrow_toward_zero)
+rsq = _unary(single.rsq, narrow_toward_zero)
+exp2 = _unary(single.exp2, narrow_toward_zero)
+log2 = _unary(single.log2, narrow_toward_zero)
+sin = _unary(single.sin, narrow_toward_zero)
+cos = _unary(single.cos, narrow_toward_zero)
+
+
+def multiply_add(a: int, b: int, c: int) -> int:
+    """a * b + c, not fused: the product is rounded and flushed first."""
+    return add(multiply(a, b), c)
