@@ -1,5 +1,6 @@
 """Whole parts of a630 artifacts on the emulator, against numpy."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from autoclave.emulator.a630.launch import Bound, bind_launch
 from autoclave.emulator.jit import BASELINE, PORTABLE, HostTarget
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.shapes import artifact_work, translate_work
-from autoclave.errors import ArtifactError, AutoclaveError, MemoryFault
+from autoclave.errors import ArtifactError, AutoclaveError, EmulationError, MemoryFault
 
 PLACE = Placement(PORTABLE)
 
@@ -196,3 +197,18 @@ def test_launch_fields_of_other_types_and_ranges_are_refused(
 
     with open_artifact(tmp_path / "model.pkl") as artifact, pytest.raises(ArtifactError, match=words):
         EmulatedModel(artifact, "run", PLACE)
+
+
+def test_threads_that_cannot_be_started_are_an_error(artifact: Artifact, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if threading.active_count() > already:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    already = threading.active_count()
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+
+    with pytest.raises(EmulationError, match="starting 2 threads: can't start"):
+        EmulatedModel(artifact, "run", Placement(PORTABLE, threads=3))

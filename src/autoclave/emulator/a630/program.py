@@ -12,6 +12,7 @@ native code, on several host threads if wanted.
 
 import ctypes
 import struct
+import threading
 from collections.abc import Sequence as Items
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -228,7 +229,7 @@ class Sequence:
         self._copies = [_copy_block(step) for step in self._steps if isinstance(step, PreparedCopy)]
         self._table = self._make_table()
         self._words = self._table.view(np.int64).reshape(-1, driver.STEP_BYTES // 8)
-        self._helpers = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        self._others = _started_threads(self._threads - 1) if self._threads > 1 else None
 
     def _make_table(self) -> Bytes:
         table = aligned_bytes(driver.STEP_BYTES * max(1, len(self._steps)))
@@ -252,10 +253,10 @@ class Sequence:
         self._words[:, driver.NEXT_AT // 8] = 0
         self._words[:, driver.STEP_LEFT_AT // 8] = budget
         self._shared[: driver.YIELD_AT] = 0
-        if self._helpers is None:
+        if self._others is None:
             statuses = [self._call(0)]
         else:
-            others = [self._helpers.submit(self._call, number) for number in range(1, self._threads)]
+            others = [self._others.submit(self._call, number) for number in range(1, self._threads)]
             statuses = [self._call(0), *(other.result() for other in others)]
         if any(statuses):
             self._raise(statuses, budget)
@@ -288,6 +289,20 @@ class Sequence:
         step = self._steps[number]
         assert isinstance(step, PreparedLaunch)
         return step
+
+
+def _started_threads(count: int) -> ThreadPoolExecutor:
+    """`count` threads that are there already: host code waits for all of a sequence's threads, so none may fail to start."""
+    threads = ThreadPoolExecutor(count)
+    all_there = threading.Barrier(count + 1)
+    try:
+        for _ in range(count):
+            threads.submit(all_there.wait)
+    except RuntimeError as error:
+        all_there.abort()
+        raise EmulationError(f"starting {count} threads: {error}; use fewer") from None
+    all_there.wait()
+    return threads
 
 
 def _copy_block(copy: PreparedCopy) -> Bytes:
