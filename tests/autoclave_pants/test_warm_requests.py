@@ -10,7 +10,6 @@ from pants.init import options_initializer
 from pants.init.options_initializer import OptionsInitializer
 from pants.option.errors import ConfigValidationError
 from pants.option.options_bootstrapper import OptionsBootstrapper
-from pkg_resources import WorkingSet
 
 from autoclave_pants.warm_requests import loaded_once, verified_once, warm_requests
 
@@ -81,8 +80,8 @@ def test_pants_gives_the_kept_configuration_to_its_requests() -> None:
 
 
 class NoPlugins:
-    def resolve(self, options: Any, env: Any) -> WorkingSet:
-        return WorkingSet([])
+    def resolve(self, options: Any, env: Any) -> None:
+        """The set of installed plugins, which nobody asks where none are configured."""
 
 
 @dataclass(frozen=True)
