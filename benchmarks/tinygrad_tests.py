@@ -54,7 +54,7 @@ def main() -> int:
         directory = Path(name)
         environment = tests_environment(directory)
         survey = directory / "survey.json"
-        runner = ["-m", "autoclave.emulator.tinygrad_device", "--survey", str(survey)]
+        runner = ["-m", "autoclave.emulator.tinygrad_device", "--nearest", "--survey", str(survey)]
         if args.check:
             runner += ["--check"]
         if args.translations:
@@ -80,7 +80,9 @@ def tests_environment(directory: Path) -> dict[str, str]:
         name: value for name, value in os.environ.items() if name not in ("DEV", "IMAGE", "FLOAT16", "NOLOCALS")
     }
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SOURCES), environment.get("PYTHONPATH")]))
-    environment["TRANSCENDENTAL"] = "2"  # sin and its like by tinygrad's own algorithms, as its CPU device computes them
+    environment["TRANSCENDENTAL"] = (
+        "2"  # sin and its like by tinygrad's own algorithms, as its CPU device computes them
+    )
     environment["NO_COLOR"] = environment["CI"] = "1"  # CI: the tests print less
     if not which("clang"):
         environment["PATH"] = os.pathsep.join([str(make_clang(directory)), environment.get("PATH", "")])

@@ -232,6 +232,29 @@ def test_host_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == kept
 
 
+HALF = """
+from tinygrad import Tensor, dtypes
+
+bits = Tensor([0x3F801FFF, 0xBF801FFF, 0x477FFFFF], dtype=dtypes.uint32).bitcast(dtypes.float32).cast(dtypes.half)
+print([hex(each) for each in bits.bitcast(dtypes.uint16).tolist()])
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param([], ["0x3c00", "0xbc00", "0x7bff"], id="as-in-artifacts"),
+        pytest.param(["--nearest"], ["0x3c01", "0xbc01", "0x7c00"], id="nearest"),
+    ],
+)
+def test_float16_is_rounded_as_asked(tmp_path: Path, options: list[str], expected: list[str]) -> None:
+    (tmp_path / "half.py").write_text(HALF)
+
+    done = run(tmp_path, "--check", *options, "half.py")
+
+    assert done.stdout.strip() == str(expected), done.stderr
+
+
 def test_other_settings_are_refused_once_the_device_is_in_use(tinygrad: Any) -> None:
     from autoclave.errors import ToolchainError
 

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> None:
     if options.profile:
         os.environ.update(profile_for("qcom").flags)
     try:
-        register(Settings(options.threads, options.translations, options.check, options.survey))
+        register(Settings(options.threads, options.translations, options.check, options.survey, options.nearest))
     except AutoclaveError as error:
         raise SystemExit(f"tinygrad_device: {error}") from error
     name, *rest = options.program
@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--translations", type=Path, metavar="FOLDER", help="keep host code here for the next run")
     parser.add_argument("--check", action="store_true", help="compare each kernel with the scalar interpreter")
     parser.add_argument("--survey", type=Path, metavar="FILE", help="write a JSON of kernels and instructions here")
+    parser.add_argument("--nearest", action="store_true", help="let float32 become float16 by rounding to nearest even")
     parser.add_argument("--profile", action="store_true", help="set the flags that qcom artifacts are compiled with")
     parser.add_argument("-m", dest="module", action="store_true", help="what follows is a module's name, not a file")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="what to run, and its arguments")

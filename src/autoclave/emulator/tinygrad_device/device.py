@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tinygrad.device import Allocator, BufferSpec, Compiled, Program, TinyELF
 from tinygrad.helpers import IMAGE
-from tinygrad.renderer.nir import IR3Renderer
+from tinygrad.renderer import nir
 
 from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.local_sizes import Size3, a630_max_threads, choose_local_size, workgroups
@@ -18,6 +18,7 @@ from autoclave.emulator.a630.program import LaunchStatistics
 from autoclave.emulator.a630.translation import launch_shape
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.memory import Bytes
+from autoclave.emulator.tinygrad_device import rounding
 from autoclave.emulator.tinygrad_device.check import checked_run
 from autoclave.emulator.tinygrad_device.kernel import device_kernel
 from autoclave.emulator.tinygrad_device.settings import Settings
@@ -120,8 +121,9 @@ class EmulatedDevice(Compiled):  # type: ignore[misc]
         self.survey = Survey()
         self.translations = Translations(best_target(), self.settings.translations)
         keep_float16_images()
+        renderer = rounding.IR3Renderer if self.settings.nearest else nir.IR3Renderer
         super().__init__(
-            device, HostAllocator(self), [IR3Renderer], EmulatedProgram, arch=arch if IMAGE else arch.partition(",")[0]
+            device, HostAllocator(self), [renderer], EmulatedProgram, arch=arch if IMAGE else arch.partition(",")[0]
         )
 
     def finalize(self) -> None:
