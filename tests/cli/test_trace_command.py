@@ -64,6 +64,29 @@ def test_every_instruction_with_what_it_writes_and_reads(capsys: pytest.CaptureF
     assert f"r4.y {bits[pixel]} (" in values
 
 
+def test_half_constants_are_shown_as_they_are_read(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demoting = [
+        *ELEMENT,
+        mov("r5.x", "c8.x"),
+        mov("hr0.x", "h0x3C00", "u16"),
+        ins("add.f", "hr1.x", "hr0.x", "hc8.x"),
+        ins("add.u", "hr1.z", "hr0.x", "hc8.x"),
+        *STORE,
+    ]
+    write_artifact(
+        directory / "half.pkl", demoting, name="half", immediates_offset=128, immediates=[0xC3000000, 0, 0, 0]
+    )
+    done = autoclave(capsys, "trace", "half.pkl", "half", "--from-pc", "7", *OPEN)
+
+    values = [columns(line)[2] for line in done.out.splitlines()[1:-3]]
+    assert values == [
+        "r5.x c3000000 (-128.0) <- c8.x c3000000 (-128.0)",
+        "hr0.x 3c00 (1.0)",
+        "hr1.x d7f0 (-127.0) <- hr0.x 3c00 (1.0), hc8.x d800 (-128.0)",
+        "hr1.z 3c00 (1.0) <- hr0.x 3c00 (1.0), hc8.x 0000 (0)",
+    ]
+
+
 def test_another_workgroup_and_launch(capsys: pytest.CaptureFixture[str]) -> None:
     done = autoclave(capsys, "trace", "model.pkl", "2", "--workgroup", "1", "--lane", "2", "--limit", "2", *OPEN)
 

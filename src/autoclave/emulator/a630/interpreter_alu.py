@@ -96,9 +96,13 @@ def arithmetic(machine: Machine, instruction: Instruction) -> tuple[Step, ...]:
     instruction = _with_full_sources(instruction)
     width = 16 if instruction.sources[0].operand.half else 32
     function = _function(machine, instruction, width)
-    floating = instruction.name in FLOATS or instruction.name in ("cmps.f", "cmpv.f")
-    binder = Binder(machine, instruction, floating)
+    binder = Binder(machine, instruction, reads_floats(instruction))
     return tuple(_bound(binder, function, repetition) for repetition in range(instruction.repeat + 1))
+
+
+def reads_floats(instruction: Instruction) -> bool:
+    """Whether an instruction of categories 2 to 4 takes its sources for floats."""
+    return instruction.name in FLOATS or instruction.name in ("cmps.f", "cmpv.f")
 
 
 def _with_full_sources(instruction: Instruction) -> Instruction:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction, Register
 from autoclave.emulator.a630.interpreter import DEFAULT_BUDGET, Interpreter
+from autoclave.emulator.a630.interpreter_alu import reads_floats
 from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
 from autoclave.emulator.a630.launch import Launch, Size3
 from autoclave.emulator.a630.machine import Machine
@@ -77,7 +78,8 @@ def _watched(
 
 
 def _named_reads(machine: Machine, instruction: Instruction, repetition: int) -> list[Callable[[], Value]]:
-    binder = Binder(machine, instruction)
+    floating = reads_floats(instruction) or (instruction.category == 1 and instruction.source_type in ("f16", "f32"))
+    binder = Binder(machine, instruction, floating)
     found = []
     for place, source in enumerate(instruction.sources):
         step = repetition if source.repeated else 0
