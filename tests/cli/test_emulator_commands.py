@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from artifact.kernel_code import CHESTNUT, gfx1200_object, write_kernels
 from cli.command_line import autoclave
 from emulator.a630_artifacts import ADD_BYTES, MULTIPLY, example_inputs, expected_result, write_artifact
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
@@ -60,6 +61,34 @@ def test_record_replay_and_bisect(directory: Path, capsys: pytest.CaptureFixture
 
     assert differing.code == 1
     assert "bisect: launch 2 of run, kernel 2 add_bytes, is the first that differs" in differing.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("record", "--seed", "-3"), "argument --seed: expected a whole number from 0 up, got -3"),
+        (("replay", "--seed", "43"), "parity replay takes no --seed"),
+        (("replay", "--bisect", "other.pkl"), "other.pkl: cannot be read: No such file or directory"),
+    ],
+)
+def test_wrong_options_of_parity_are_refused_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    action, *options = words
+    done = autoclave(capsys, "parity", action, "model.pkl", "model.check.zst", *options, *OPEN)
+
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_hardware_without_an_emulator_is_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_kernels(directory / "chestnut.pkl", CHESTNUT, [("exp", gfx1200_object("exp"))])
+
+    ran = autoclave(capsys, "run", "chestnut.pkl", "--seed", "42", *OPEN)
+    recorded = autoclave(capsys, "parity", "record", "chestnut.pkl", "chestnut.check.zst", *OPEN)
+
+    assert (ran.code, "run takes artifacts of hardware=cpu and of hardware=qcom" in ran.err) == (2, True)
+    assert recorded.out == "chestnut.check.zst: check inputs of seed 42 alone; nothing here runs an artifact for AMD\n"
 
 
 def test_evidence_that_is_not_there_has_an_exit_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ RECORD = {"QCOM": "autoclave.parity.a630.record"}
 CHECK = {"QCOM": "autoclave.parity.a630"}
 """By tinygrad's device name. What is not here is the business of the native modules, which say so if it is not theirs."""
 
+NATIVE = "CPU"
 NATIVE_RUN = "autoclave.native"
 NATIVE_RECORD = "autoclave.parity.record"
 NATIVE_CHECK = "autoclave.parity"

@@ -1,12 +1,13 @@
 """`autoclave parity`: record and replay check files, compare with a reference, find the launch that differs, in the sandbox."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
-from autoclave.cli.modules import CHECK, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
-from autoclave.cli.text import printable
+from autoclave.cli.modules import CHECK, NATIVE, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
+from autoclave.cli.text import natural, printable
 from autoclave.errors import AutoclaveError
 
 NAME = "parity"
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("record", "replay", "check"), help="what to do, see the examples")
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file")
     parser.add_argument("check", type=Path, metavar="CHECK", help="its check file; record writes it")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="record: seed of the inputs (default 42)")
+    parser.add_argument("--seed", type=natural, metavar="N", help="record: seed of the inputs (default 42)")
     parser.add_argument(
         "--launches",
         type=Path,
@@ -82,10 +83,12 @@ def run(args: argparse.Namespace) -> int:
         raise AutoclaveError("parity check needs --reference, the model's ONNX; parity record and replay take none")
     with action_directory() as directory:
         bring(directory, "artifact", args.artifact)  # its message if there is no such file
+        if args.bisect:
+            bring(directory, "other", args.bisect)  # before the replay, which takes a while
     device = device_of(args.artifact)
     _refuse_misplaced(args, device)
     if args.action == "record":
-        return _record(args, RECORD.get(device, NATIVE_RECORD))
+        return _record(args, device)
     code = _replay(args, CHECK.get(device, NATIVE_CHECK))
     return (_bisect(args, CHECK[device]) or code) if args.bisect else code
 
@@ -94,6 +97,7 @@ def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
     """Raise `AutoclaveError` for an option that the action or the artifact's hardware has no use for."""
     recording = args.action == "record"
     for option, given, usable in (
+        ("--seed", args.seed is not None, recording),
         ("--launches", args.launches, recording),
         ("--bisect", args.bisect, not recording),
         ("--device-recording", args.device_recording, not recording),
@@ -101,21 +105,25 @@ def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
     ):
         if given and not usable:
             raise AutoclaveError(f"parity {args.action} takes no {option}; see `autoclave parity --help`")
-        if given and device not in CHECK and option != "--device-recording":
+        if given and device not in CHECK and option not in ("--seed", "--device-recording"):
             raise AutoclaveError(f"{option} is for artifacts that run on an emulator; {args.artifact} is for {device}")
 
 
-def _record(args: argparse.Namespace, module: str) -> int:
+def _record(args: argparse.Namespace, device: str) -> int:
+    module = RECORD.get(device, NATIVE_RECORD)
+    seed = 42 if args.seed is None else args.seed
     with action_directory() as directory:
         artifact = bring(directory, "artifact", args.artifact)
-        request = {"artifact": artifact, "output": "out/check.zst", "seed": args.seed}
+        request = {"artifact": artifact, "output": "out/check.zst", "seed": seed}
         if args.launches:
             request["launches"] = "out/launches.json"
         run_confined(directory, module, request, {artifact: args.artifact}, args.sandbox)
         deliver(directory, "out/check.zst", args.check)
         if args.launches:
             deliver(directory, "out/launches.json", args.launches)
-    print(printable(f"{args.check}: check inputs of seed {args.seed} and what {args.artifact} gives for them"))
+    runs = device in RECORD or device == NATIVE
+    rest = f"and what {args.artifact} gives for them" if runs else f"alone; nothing here runs an artifact for {device}"
+    print(printable(f"{args.check}: check inputs of seed {seed} {rest}"))
     return 0
 
 
@@ -168,11 +176,15 @@ def _reference_model(args: argparse.Namespace, directory: Path) -> str:
 
 
 def _command(args: argparse.Namespace) -> str:
-    words = ["autoclave parity", args.action, str(args.artifact), str(args.check)]
+    words = ["autoclave", "parity", args.action, str(args.artifact), str(args.check)]
     if args.reference:
         words += ["--reference", str(args.reference)]
     if args.device_recording:
         words += ["--device-recording", str(args.device_recording)]
+    if args.tolerance is not None:
+        words += ["--tolerance", str(args.tolerance)]
+    if args.tolerance_reason:
+        words += ["--tolerance-reason", args.tolerance_reason]
     if args.require_hardware_evidence:
         words.append("--require-hardware-evidence")
-    return " ".join(words)
+    return " ".join(map(shlex.quote, words))

@@ -9,7 +9,7 @@ from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.bar_chart import Panel, bar_chart, quantity
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
-from autoclave.cli.text import columns, count_text, printable
+from autoclave.cli.text import columns, count_text, natural, printable
 from autoclave.errors import AutoclaveError
 
 NAME = "profile"
@@ -38,12 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file, of hardware=qcom")
     parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="seed of the inputs (default 42)")
+    parser.add_argument("--seed", type=natural, default=42, metavar="N", help="seed of the inputs (default 42)")
     parser.add_argument(
-        "--repeat", type=int, default=3, metavar="N", help="runs that the time is the median of (default 3)"
+        "--repeat", type=natural, default=3, metavar="N", help="runs that the time is the median of (default 3)"
     )
     parser.add_argument("--sort", choices=tuple(_KEYS), default="instructions", help="what decides the rows' order")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="show so many launches (default 20; 0: all)")
+    parser.add_argument(
+        "--top", type=natural, default=20, metavar="N", help="show so many launches (default 20; 0: all)"
+    )
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write the chart to this file")
     parser.add_argument("--json", action="store_true", help="print all launches as JSON")
     add_sandbox_option(parser)
@@ -146,6 +148,7 @@ def _chart(path: Path, measured: dict[str, Any], shown: list[dict[str, Any]]) ->
 
 def _write(path: Path, text: str) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise AutoclaveError(f"{path}: cannot be written: {error.strerror}") from error

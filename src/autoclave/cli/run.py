@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
-from autoclave.cli.modules import NATIVE_RUN, RUN
-from autoclave.cli.text import columns, printable, shape_text
+from autoclave.cli.modules import NATIVE, NATIVE_RUN, RUN
+from autoclave.cli.text import columns, natural, printable, shape_text
+from autoclave.errors import AutoclaveError
 
 if TYPE_CHECKING:
     from autoclave.native.model import Tensors
@@ -37,10 +38,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file")
     inputs = parser.add_mutually_exclusive_group(required=True)
     inputs.add_argument("--inputs", type=Path, metavar="FILE", help=".npz file with one array per input")
-    inputs.add_argument("--seed", type=_natural, metavar="N", help="make the inputs from this seed; check files use 42")
+    inputs.add_argument("--seed", type=natural, metavar="N", help="make the inputs from this seed; check files use 42")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the outputs to this .npz file")
     parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
-    parser.add_argument("--repeat", type=_natural, default=0, metavar="N", help="time N more forward passes")
+    parser.add_argument("--repeat", type=natural, default=0, metavar="N", help="time N more forward passes")
     add_sandbox_option(parser)
 
 
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     with action_directory() as directory:
         artifact = bring(directory, "artifact", args.artifact)
         part = _chosen_part(args.artifact, args.part)
+        module = _module(args.artifact, part)
         request: dict[str, Any] = {
             "artifact": artifact,
             "part": part.key if isinstance(part.key, str) else list(part.key),
@@ -61,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
         names = {artifact: args.artifact}
         if args.inputs:
             names[request["inputs"]] = args.inputs
-        module = RUN.get(part.target.device, NATIVE_RUN)
         done = run_confined(directory, module, request, names, args.sandbox)
         outputs = read_tensors(produced(directory, "out/outputs.npz"), part.outputs)
         if args.output:
@@ -72,16 +73,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 up, got {text}")
-    return int(text)
-
-
 def _chosen_part(path: Path, key: str | None) -> Part:
     with open_artifact(path) as artifact:
         parts = artifact.header.parts
         return parts[0] if key is None and len(parts) == 1 else artifact.part(key or "run")
+
+
+def _module(path: Path, part: Part) -> str:
+    """The module that runs the part. Raises `AutoclaveError` if there is none."""
+    device = part.target.device
+    if device not in RUN and device != NATIVE:
+        raise AutoclaveError(f"{path}: it is for {device}; run takes artifacts of hardware=cpu and of hardware=qcom")
+    return RUN.get(device, NATIVE_RUN)
 
 
 def _inputs(args: argparse.Namespace, part: Part, directory: Path) -> str:

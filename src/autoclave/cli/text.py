@@ -1,8 +1,16 @@
-"""How commands write to a terminal: sizes for people, aligned columns, no control characters from a file."""
+"""How commands write to a terminal: sizes for people, aligned columns, no control characters from a file; and read numbers."""
 
+import argparse
 from collections.abc import Iterable, Sequence
 
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def natural(text: str) -> int:
+    """An option's whole number, from 0 up. Raises `ArgumentTypeError` for anything else."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 up, got {text}")
+    return int(text)
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,7 @@ from autoclave.artifact.model import Part, Program
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
 from autoclave.cli.disasm import find_kernel
-from autoclave.cli.text import count_text, printable
+from autoclave.cli.text import count_text, natural, printable
 from autoclave.errors import ArtifactError, AutoclaveError
 
 NAME = "trace"
@@ -35,13 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file, of hardware=qcom")
     parser.add_argument("kernel", metavar="KERNEL", help="the kernel's number, its name, or the start of its name")
-    parser.add_argument("--lane", type=_natural, default=0, metavar="N", help="thread of the workgroup (default 0)")
+    parser.add_argument("--lane", type=natural, default=0, metavar="N", help="thread of the workgroup (default 0)")
     parser.add_argument(
         "--workgroup", type=_coordinates, default=(0, 0, 0), metavar="X,Y,Z", help="workgroup (default 0,0,0)"
     )
     parser.add_argument(
         "--launch",
-        type=_natural,
+        type=natural,
         default=0,
         metavar="N",
         help="which launch of the kernel, if there are several (from 0)",
@@ -50,19 +50,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs = parser.add_mutually_exclusive_group()
     inputs.add_argument("--inputs", type=Path, metavar="FILE", help=".npz file with one array per input")
     inputs.add_argument(
-        "--seed", type=_natural, default=42, metavar="N", help="make the inputs from this seed (default 42)"
+        "--seed", type=natural, default=42, metavar="N", help="make the inputs from this seed (default 42)"
     )
     parser.add_argument(
-        "--limit", type=_natural, default=1000, metavar="N", help="stop after N executions (default 1000; 0: never)"
+        "--limit", type=natural, default=1000, metavar="N", help="stop after N executions (default 1000; 0: never)"
     )
     parser.add_argument(
         "--times",
-        type=_natural,
+        type=natural,
         default=2,
         metavar="N",
         help="show N executions of each instruction (default 2; 0: all)",
     )
-    parser.add_argument("--from-pc", type=_natural, default=0, metavar="PC", help="begin when PC is first reached")
+    parser.add_argument("--from-pc", type=natural, default=0, metavar="PC", help="begin when PC is first reached")
     add_sandbox_option(parser)
 
 
@@ -82,12 +82,6 @@ def run(args: argparse.Namespace) -> int:
         finally:
             _print_lines(directory / "out", "trace.txt")
     return 0
-
-
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 up, got {text}")
-    return int(text)
 
 
 def _coordinates(text: str) -> tuple[int, int, int]:
