@@ -67,6 +67,9 @@ def test_record_replay_and_bisect(directory: Path, capsys: pytest.CaptureFixture
     ("words", "message"),
     [
         (("record", "--seed", "-3"), "argument --seed: expected a whole number from 0 up, got -3"),
+        (("check", "--tolerance", "nan"), "argument --tolerance: expected a number from 0 up, got nan"),
+        (("check", "--tolerance", "inf"), "argument --tolerance: expected a number from 0 up, got inf"),
+        (("check", "--tolerance", "1%"), "argument --tolerance: expected a number from 0 up, got 1%"),
         (("replay", "--seed", "43"), "parity replay takes no --seed"),
         (("replay", "--bisect", "other.pkl"), "other.pkl: cannot be read: No such file or directory"),
     ],

@@ -1,6 +1,7 @@
 """`autoclave parity`: record and replay check files, compare with a reference, find the launch that differs, in the sandbox."""
 
 import argparse
+import math
 import shlex
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--reference", type=Path, metavar="ONNX", help="check: the ONNX that the artifact was built from"
     )
     parser.add_argument(
-        "--tolerance", type=float, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for qcom)"
+        "--tolerance", type=_tolerance, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for qcom)"
     )
     parser.add_argument(
         "--tolerance-reason", metavar="TEXT", help="check: why the tolerance is looser than the default"
@@ -75,6 +76,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="replay, check: write the report as JSON as well")
     add_sandbox_option(parser)
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 up, got {text}")
+    return value
 
 
 def run(args: argparse.Namespace) -> int:
