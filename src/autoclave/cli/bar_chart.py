@@ -22,8 +22,9 @@ _BOTTOM = 46
 _PANEL = 260
 _GAP = 84
 _MARGIN = 20
-_LETTER = 6.7
-"""Pixels: a row, a bar, the space above and below the bars, a panel, the space for values beside it, the margin, a letter."""
+_LETTER = 7.7
+"""Pixels: a row, a bar, the space above and below the bars, a panel, the space for values beside it, the margin, a letter
+as wide as a digit, which kernel names consist of."""
 
 _TICKS = 4
 
