@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.canonical import canonical_json
+from autoclave.cli.waiting import waiting
 from autoclave.errors import AutoclaveError, SandboxError
 from autoclave.sandbox.start import run_module, sandbox_of_this_interpreter
 
@@ -73,7 +74,8 @@ def run_confined(
     (directory / "request.json").write_bytes(canonical_json(request))
     try:
         sandbox = sandbox_of_this_interpreter(mode="none" if mode == "none" else "bubblewrap")
-        done = run_module(sandbox, module, ["request.json"], directory)
+        with waiting(f"{module} works on {', '.join(sorted({path.name for path in names.values()}))}"):
+            done = run_module(sandbox, module, ["request.json"], directory)
     except SandboxError as error:
         raise SandboxError(
             f"{error}\nThe option --sandbox none runs it without isolation, with all your rights."
