@@ -85,7 +85,9 @@ def test_run_refuses_other_hardware(directory: Path, capsys: pytest.CaptureFixtu
     write_artifact(directory / "model.pkl", Target("AMD", "LLVM", "gfx1200"))
 
     assert main(["run", "model.pkl", "--seed", "1", *OPEN]) == 2
-    assert "it is compiled for AMD gfx1200, not for the CPU" in capsys.readouterr().err
+    assert (
+        "model.pkl: it is for AMD; run takes artifacts of hardware=cpu and of hardware=qcom" in capsys.readouterr().err
+    )
 
 
 def test_code_that_crashes_is_told(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,11 +148,11 @@ def test_reference_belongs_to_check(arguments: list[str], capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["record", "model.pkl", "c", "--bisect", "o"], "parity record takes no --bisect"),
+        (["record", "model.pkl", "c", "--bisect", "model.pkl"], "parity record takes no --bisect"),
         (["record", "model.pkl", "c", "--device-recording", "o"], "parity record takes no --device-recording"),
         (["replay", "model.pkl", "c", "--launches", "o"], "parity replay takes no --launches"),
         (
-            ["replay", "model.pkl", "c", "--bisect", "o"],
+            ["replay", "model.pkl", "c", "--bisect", "model.pkl"],
             "--bisect is for artifacts that run on an emulator; model.pkl is",
         ),
         (["record", "absent.pkl", "c"], "absent.pkl: cannot be read"),
