@@ -9,8 +9,9 @@ from autoclave.emulator.a630.encoder import encode
 from autoclave.emulator.a630.encoding.table import FORMS
 from autoclave.emulator.a630.instruction import Constant, Image, Immediate, Instruction, Operand, Register, Source
 from autoclave.emulator.a630.interpreter import interpret_workgroup
-from autoclave.emulator.a630.launch import KernelCode, Launch
+from autoclave.emulator.a630.launch import KernelCode
 from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BoundBuffer, BoundImage, guest_address
 
 CATEGORIES = {name: form.category for form in FORMS for name in form.names}

@@ -9,8 +9,9 @@ import numpy as np
 from autoclave.artifact.model import Argument, Buffer, Copy, Program
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.emulator.a630.interpreter import Interpreter
-from autoclave.emulator.a630.launch import Bound, Launch, bind_launch, kernel_code
+from autoclave.emulator.a630.launch import bind_launch, kernel_code
 from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.launch import Bound, Launch
 
 BUDGET = 1 << 22
 FILL = 0xA5

@@ -17,8 +17,8 @@ from autoclave.emulator.a630.encoder import encode
 from autoclave.emulator.a630.encoding.table import FORMS
 from autoclave.emulator.a630.instruction import Constant, Instruction, Operand, Register, Synchronisation
 from autoclave.emulator.a630.interpreter import compile_instruction
-from autoclave.emulator.a630.launch import Launch
 from autoclave.emulator.a630.machine import Machine
+from autoclave.emulator.launch import Launch
 from autoclave.errors import UnknownInstruction
 
 SPECIAL_SINGLES = (

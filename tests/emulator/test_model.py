@@ -19,8 +19,9 @@ from emulator.a630_programs import kernel_of, mov
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.artifact.reader import Artifact, open_artifact
-from autoclave.emulator.a630.launch import Bound, bind_launch
+from autoclave.emulator.a630.launch import bind_launch
 from autoclave.emulator.jit import BASELINE, PORTABLE, HostTarget
+from autoclave.emulator.launch import Bound
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.shapes import artifact_work, translate_work
 from autoclave.errors import ArtifactError, AutoclaveError, EmulationError, MemoryFault

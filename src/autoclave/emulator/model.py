@@ -10,7 +10,7 @@ import numpy as np
 from autoclave.artifact.model import Argument, Buffer, Call, Copy, Kernel, Part, TensorSpec
 from autoclave.artifact.model import Program as ProgramCall
 from autoclave.artifact.reader import Artifact
-from autoclave.emulator.a630.launch import Bound, KernelCode, Launch, bind_launch, kernel_code
+from autoclave.emulator.a630.launch import KernelCode, bind_launch, kernel_code
 from autoclave.emulator.a630.program import (
     LaunchShape,
     LaunchStatistics,
@@ -23,6 +23,7 @@ from autoclave.emulator.a630.program import (
     load_programs,
 )
 from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Bound, Launch
 from autoclave.emulator.memory import Bytes
 from autoclave.emulator.processors import processors
 from autoclave.emulator.shapes import Work, artifact_work, chosen_target, translate_work

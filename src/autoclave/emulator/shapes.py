@@ -11,9 +11,10 @@ from autoclave.artifact.model import Kernel, Program
 from autoclave.artifact.reader import Artifact
 from autoclave.canonical import canonical_json
 from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.launch import KernelCode, Size3, kernel_code
+from autoclave.emulator.a630.launch import KernelCode, kernel_code
 from autoclave.emulator.a630.translation import LaunchShape, Translation, translate_all
 from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Size3
 from autoclave.errors import ArtifactError
 
 FORMAT = 1

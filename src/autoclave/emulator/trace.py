@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
-from autoclave.emulator.a630.launch import Launch, Size3
 from autoclave.emulator.a630.trace import trace_thread
 from autoclave.emulator.a630.trace_lines import TraceLines
 from autoclave.emulator.jit import best_target
+from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
 from autoclave.errors import ArtifactError

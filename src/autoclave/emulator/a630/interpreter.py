@@ -27,9 +27,10 @@ from autoclave.emulator.a630.interpreter_images import IMAGES
 from autoclave.emulator.a630.interpreter_memory import MEMORY
 from autoclave.emulator.a630.interpreter_moves import MOVES
 from autoclave.emulator.a630.interpreter_operands import Step
-from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
-from autoclave.emulator.a630.machine import Machine, ThreadState, check_workgroup, thread_count
+from autoclave.emulator.a630.launch import KernelCode, kernel_of
+from autoclave.emulator.a630.machine import Machine, ThreadState
 from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
 
 DEFAULT_BUDGET = 1 << 24
@@ -55,7 +56,7 @@ def interpret_workgroup(
     Threads are numbered with x fastest. What they write goes to `overlay`, whose bytes they also read.
     Raises `MemoryFault`, `BudgetExceeded` or `UnknownInstruction`, each with kernel, pc and what was wrong.
     """
-    return Interpreter(launch.kernel).run_workgroup(launch, workgroup, overlay, threads, budget)
+    return Interpreter(kernel_of(launch)).run_workgroup(launch, workgroup, overlay, threads, budget)
 
 
 class Interpreter:

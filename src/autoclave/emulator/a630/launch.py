@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autoclave.emulator.memory import BoundBuffer, BoundImage, Bytes, guest_address
+from autoclave.emulator.launch import Bound, Launch, Size3
+from autoclave.emulator.memory import BoundBuffer, BoundImage, guest_address
 from autoclave.errors import ArtifactError
 
-Size3 = tuple[int, int, int]
+ARCHITECTURE = "a630"
 
 MAX_CONSTANT_VECTORS = 512
 """Size of the a630's constant file, in vectors of four 32-bit words (docs/artifact-format.md: `constant_length`)."""
@@ -51,31 +52,29 @@ class KernelCode:
     texture_slots: tuple[int, ...]
     constant_demotion: bool
 
+    @property
+    def architecture(self) -> str:
+        """The GPU."""
+        return ARCHITECTURE
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One launch, ready to run: `global_size` workgroups of `local_size` threads.
+    @property
+    def buffers(self) -> int:
+        """How many buffers a launch binds."""
+        return len(self.buffer_slots)
 
-    constants: the constant file, a multiple of 16 bytes. buffers: by slot of `KernelCode.buffer_slots`. images and
-    textures: what stib writes and isam reads, by slot.
-    """
+    def launch_fields(self) -> dict[str, Any]:
+        """All of its launch fields, as an artifact stores them."""
+        return {field: getattr(self, field) for field in (*_PLAIN_FIELDS, *_LIST_FIELDS)}
 
-    kernel: KernelCode
-    global_size: Size3
-    local_size: Size3
-    constants: bytes
-    buffers: tuple[BoundBuffer, ...]
-    images: tuple[BoundImage, ...]
-    textures: tuple[BoundImage, ...]
+    def translated_fields(self) -> dict[str, Any]:
+        """Those that host code depends on."""
+        return {field: getattr(self, field) for field in _TRANSLATED_FIELDS}
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """One actual argument: its bytes on the host, and, if its parameter is an image, (height, width, 4) and the dtype."""
-
-    memory: Bytes
-    shape: tuple[int, ...]
-    dtype: str
+def kernel_of(launch: Launch) -> KernelCode:
+    """The kernel of a launch that is known to be an a630's."""
+    assert isinstance(launch.kernel, KernelCode)
+    return launch.kernel
 
 
 def bind_launch(
@@ -177,6 +176,7 @@ _PLAIN_FIELDS = (
     "constant_demotion",
 )
 _LIST_FIELDS = ("immediates", "buffer_slots", "image_slots", "texture_slots")
+_TRANSLATED_FIELDS = ("work_group_id", "local_invocation_id", "merged_registers", "constant_demotion")
 
 
 def _check_ranges(kernel: KernelCode) -> None:

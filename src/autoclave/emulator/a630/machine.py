@@ -4,11 +4,12 @@ import struct
 from typing import NoReturn
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, PREDICATE_REGISTER
-from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode, Launch, Size3
+from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode
 from autoclave.emulator.a630.overlay import Origin, Overlay, View
+from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.memory import BUFFER_STRIDE
 from autoclave.emulator.scalar.conversion import single_to_half_nearest_even as demoted_half
-from autoclave.errors import EmulationError, MemoryFault, UnknownInstruction
+from autoclave.errors import MemoryFault, UnknownInstruction
 
 REGISTERS = 256
 """Components of a register file that an instruction can name: r0.x to r63.w."""
@@ -121,17 +122,3 @@ class Machine:
 
 ThreadState = tuple[int, bool | None, list[int], list[int], bytes]
 """Thread, region, full registers, half registers, private memory."""
-
-
-def thread_count(launch: Launch) -> int:
-    """Threads of a workgroup."""
-    width, height, depth = launch.local_size
-    return width * height * depth
-
-
-def check_workgroup(launch: Launch, workgroup: Size3) -> None:
-    """Raise `EmulationError` unless the launch has this workgroup."""
-    if not all(0 <= at < size for at, size in zip(workgroup, launch.global_size, strict=True)):
-        raise EmulationError(
-            f"kernel {launch.kernel.name!r}: there is no workgroup {workgroup} in a launch of {launch.global_size}"
-        )

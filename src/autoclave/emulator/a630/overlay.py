@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from autoclave.emulator.a630.launch import Size3
+from autoclave.emulator.launch import Size3
 from autoclave.emulator.memory import BoundImage, Bytes
 
 PIXEL_BYTES = {"float16": 8, "float32": 16}

@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 
 from autoclave.emulator.a630 import driver
-from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, Launch
+from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
 from autoclave.emulator.a630.translation import (
     LaunchShape,
     Translation,
@@ -34,6 +34,7 @@ from autoclave.emulator.a630.translation import (
 from autoclave.emulator.a630.translator import frame
 from autoclave.emulator.a630.translator.geometry import Geometry
 from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
 from autoclave.errors import BudgetExceeded, EmulationError, MemoryFault
 from autoclave.native.elf import load_object
@@ -153,7 +154,7 @@ def _launch_block(launch: Launch) -> Bytes:
     if len(launch.constants) > 16 * MAX_CONSTANT_VECTORS:
         raise EmulationError(f"launching kernel {launch.kernel.name!r}: {len(launch.constants)} bytes of constants")
     _place(block, frame.CONSTANTS_AT, launch.constants)
-    if len(launch.buffers) != len(launch.kernel.buffer_slots):
+    if len(launch.buffers) != launch.kernel.buffers:
         raise EmulationError(f"launching kernel {launch.kernel.name!r}: {len(launch.buffers)} buffers are bound")
     for slot, buffer in enumerate(launch.buffers):
         _place(block, frame.BUFFERS_AT + frame.BUFFER_BYTES * slot, _buffer_entry(launch, slot, buffer))

@@ -14,9 +14,9 @@ from math import prod
 
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter import Interpreter
-from autoclave.emulator.a630.launch import Launch, Size3
-from autoclave.emulator.a630.machine import thread_count
+from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.overlay import Overlay, Written
+from autoclave.emulator.launch import Launch, Size3, thread_count
 from autoclave.errors import BudgetExceeded
 
 CHECK_BUDGET = 20_000
@@ -84,7 +84,7 @@ def cross_check(
     Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`, and
     so are atomics on buffers in more workgroups than can be interpreted.
     """
-    interpreter = Interpreter(launch.kernel) if interpreter is None else interpreter
+    interpreter = Interpreter(kernel_of(launch)) if interpreter is None else interpreter
     overlay = Overlay()
     whole = changes_buffers_in_turn(interpreter.instructions)
     samples, instructions = _interpret(

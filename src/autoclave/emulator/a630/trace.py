@@ -12,11 +12,12 @@ from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction
 from autoclave.emulator.a630.interpreter import DEFAULT_BUDGET, Interpreter
 from autoclave.emulator.a630.interpreter_alu import reads_floats
 from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
-from autoclave.emulator.a630.launch import Launch, Size3
+from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import works_together
 from autoclave.emulator.a630.text import operand_text
+from autoclave.emulator.launch import Launch, Size3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def trace_thread(launch: Launch, workgroup: Size3, thread: int, report: Report, 
 
     Raises what the interpreter raises, after all executions before that were reported.
     """
-    interpreter = Interpreter(launch.kernel, _observer(report))
+    interpreter = Interpreter(kernel_of(launch), _observer(report))
     threads = None if works_together(interpreter.instructions) else [thread]
     return interpreter.run_workgroup(launch, workgroup, Overlay(), threads, budget, observed=thread)
 

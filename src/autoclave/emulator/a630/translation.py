@@ -16,10 +16,11 @@ from typing import Any
 
 from autoclave.canonical import canonical_json
 from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.launch import KernelCode, Launch, Size3
+from autoclave.emulator.a630.launch import KernelCode, kernel_of
 from autoclave.emulator.a630.translator.geometry import Geometry
 from autoclave.emulator.a630.translator.kernel import KernelIr, translate_kernel
 from autoclave.emulator.jit import HostTarget, compile_object, llvm_version
+from autoclave.emulator.launch import Launch, Size3
 from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
 
 MAX_THREADS = 1024
@@ -99,6 +100,7 @@ _TRANSLATOR_FILES = (
     "elementary.py",
     "ir.py",
     "jit.py",
+    "launch.py",
     "memory.py",
 )
 _TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "vector")
@@ -107,7 +109,7 @@ _TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "vector")
 def launch_shape(launch: Launch) -> LaunchShape:
     """The shape of `launch`."""
     return LaunchShape(
-        launch.kernel,
+        kernel_of(launch),
         launch.local_size,
         tuple(image.dtype for image in launch.images),
         tuple(texture.dtype for texture in launch.textures),

@@ -13,10 +13,11 @@ from tinygrad.renderer import nir
 from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.local_sizes import Size3, a630_max_threads, choose_local_size, workgroups
 from autoclave.compiler.profiles import profile_for
-from autoclave.emulator.a630.launch import Launch, bind_launch
+from autoclave.emulator.a630.launch import bind_launch
 from autoclave.emulator.a630.program import LaunchStatistics
 from autoclave.emulator.a630.translation import launch_shape
 from autoclave.emulator.jit import best_target
+from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import Bytes
 from autoclave.emulator.tinygrad_device import rounding
 from autoclave.emulator.tinygrad_device.check import checked_run

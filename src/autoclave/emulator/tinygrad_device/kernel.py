@@ -11,7 +11,8 @@ from tinygrad.helpers import is_image_shape
 
 from autoclave.artifact.model import Parameter
 from autoclave.compiler.renderers.ir3 import split_blob
-from autoclave.emulator.a630.launch import Bound, KernelCode, kernel_code
+from autoclave.emulator.a630.launch import KernelCode, kernel_code
+from autoclave.emulator.launch import Bound
 from autoclave.emulator.memory import Bytes
 
 _IMAGE_DTYPES = {dtypes.half: "float16", dtypes.float: "float32"}

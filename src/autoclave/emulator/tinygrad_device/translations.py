@@ -9,7 +9,6 @@ from dataclasses import replace
 from math import prod
 from pathlib import Path
 
-from autoclave.emulator.a630.launch import Launch
 from autoclave.emulator.a630.program import (
     LaunchShape,
     LaunchStatistics,
@@ -21,6 +20,7 @@ from autoclave.emulator.a630.program import (
     unpack_translations,
 )
 from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Launch
 from autoclave.errors import ArtifactError
 
 WORTH_OPTIMISING = 100_000_000

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.interpreter_operands import Step as InterpreterStep
-from autoclave.emulator.a630.launch import Launch
+from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import CrossCheck, choose, cross_check
+from autoclave.emulator.launch import Launch
 from autoclave.emulator.model import EmulatedModel, Step
 from autoclave.errors import BudgetExceeded
 from autoclave.native.model import Tensors
@@ -42,7 +43,7 @@ def inspect_kernels(model: EmulatedModel, inputs: Tensors) -> Iterator[Inspected
 def _inspected(model: EmulatedModel, step: Step, number: int) -> InspectedKernel:
     assert step.launch is not None
     counter = _Counter()
-    interpreter = Interpreter(step.launch.kernel, counter)
+    interpreter = Interpreter(kernel_of(step.launch), counter)
     try:
         counter.run(interpreter, step.launch)
         checked = cross_check(step.launch, lambda: model.execute(step), interpreter=interpreter)

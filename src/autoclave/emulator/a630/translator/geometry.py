@@ -6,9 +6,10 @@ from itertools import permutations
 from math import prod
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER
-from autoclave.emulator.a630.launch import KernelCode, Size3
+from autoclave.emulator.a630.launch import KernelCode
 from autoclave.emulator.a630.translator.flow import Block
 from autoclave.emulator.a630.translator.uniformity import Access, Uniformity, access_of, analyse_uniformity
+from autoclave.emulator.launch import Size3
 
 SIDES = 3
 _DEPTH_FACTOR = 8

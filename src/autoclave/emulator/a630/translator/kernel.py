@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Instruction
-from autoclave.emulator.a630.launch import KernelCode, Size3
+from autoclave.emulator.a630.launch import KernelCode
 from autoclave.emulator.a630.translator import alu, atomics, images, memory, moves
 from autoclave.emulator.a630.translator.barriers import FRAME_BYTES, FRAMES, Barriers
 from autoclave.emulator.a630.translator.control import MASK_BYTES, VECTOR_DONE, Control
@@ -43,6 +43,7 @@ from autoclave.emulator.a630.translator.operations import (
 )
 from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
 from autoclave.emulator.ir import Builder, Module, Value, constant, numbers, vector
+from autoclave.emulator.launch import Size3
 from autoclave.emulator.vector import ATTRIBUTES, library
 
 MOST_BLOCKS = 512
