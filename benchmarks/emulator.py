@@ -48,7 +48,9 @@ def main() -> None:
         emulator_measures.opcodes(sorted(directory.glob("*.qcom.pkl")), arguments.verbose)
     if "public" in arguments.measures:
         artifact = directory / f"{arguments.public_scale}.qcom.pkl"
-        public_emulator.compare(artifact, arguments.public_emulator, arguments.seconds, arguments.verbose)
+        public_emulator.compare(
+            artifact, arguments.public_emulator, arguments.seconds, arguments.threads, arguments.verbose
+        )
     print_load()
 
 
@@ -62,6 +64,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--cold-rounds", type=int, default=3, help="compilations and cold runs, by turns")
     parser.add_argument("--public-emulator", type=Path, nargs="*", default=[], help="modules of public copies")
     parser.add_argument("--public-scale", default="S", choices=("S", "M", "L"), help="whose kernels public copies run")
+    parser.add_argument("--threads", type=int, default=2, help="of this emulator, for the measure `public`")
     parser.add_argument("--seconds", type=float, default=300, help="stop asking a public emulator after this long")
     parser.add_argument("--verbose", action="store_true", help="print the opcodes' histogram, and each kernel's ratio")
     return parser.parse_args()

@@ -10,9 +10,10 @@ from emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and n
     launch(...)     an interpreter in C, one thread after the other: ir3.py with ir3emu.c beside it, of tinygrad/tinygrad
                     at f172e10b3dc2b5d714e78324e351a1468fcaf081
 
-Each kernel's first launch in a run is taken, with the inputs that it has there, on one thread; seconds are CPU seconds,
-which hardly depend on what else the machine does. Without a public emulator the baseline is this project's own scalar
-interpreter, on the first workgroup of each launch.
+Each kernel's first launch in a run is taken, with the inputs that it has there, and timed by the clock: here on as many
+threads as the command line says, there on the one thread that public emulators use. The same is printed for one thread
+here, by CPU seconds, which hardly depend on what else the machine does. Without a public emulator the baseline is this
+project's own scalar interpreter, on the first workgroup of each launch.
 """
 
 import hashlib
@@ -32,10 +33,10 @@ import numpy as np
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.a630.interpreter import interpret_workgroup
-from autoclave.emulator.a630.launch import Launch
 from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.program import Sequence
 from autoclave.emulator.jit import best_target
+from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BoundImage
 from autoclave.emulator.model import EmulatedModel, Placement, Step
 from autoclave.parity.inputs import CHECK_SEED, check_inputs
@@ -52,23 +53,48 @@ Run = Callable[[Launch], float]
 """Run a launch. The share of it that was run: 1 but for a baseline that takes a sample."""
 
 
+@dataclass(frozen=True)
+class Seconds:
+    """By the clock, and of all processors."""
+
+    wall: float
+    cpu: float
+
+    def __add__(self, other: "Seconds") -> "Seconds":
+        return Seconds(self.wall + other.wall, self.cpu + other.cpu)
+
+
+@dataclass(frozen=True)
+class OwnTimes:
+    """Of one launch here: on one thread, and on several."""
+
+    alone: Seconds
+    together: Seconds
+
+    def __add__(self, other: "OwnTimes") -> "OwnTimes":
+        return OwnTimes(self.alone + other.alone, self.together + other.together)
+
+
+NONE = Seconds(0, 0)
+
+
 @dataclass
 class Tally:
-    """What one other emulator did."""
+    """What one other emulator did. Ratios by kernel are to several threads here, by the clock."""
 
     name: str
     run: Run
     sampled: bool = False
     spent: float = 0
-    seconds: float = 0
-    own_seconds: float = 0
+    seconds: Seconds = NONE
+    own: OwnTimes = OwnTimes(NONE, NONE)
     kernels: int = 0
     outputs: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     ratios: dict[str, float] = field(default_factory=dict)
 
 
-def compare(artifact: Path, modules: list[Path], seconds: float, verbose: bool) -> None:
+def compare(artifact: Path, modules: list[Path], seconds: float, threads: int, verbose: bool) -> None:
     """Measure and print: each kernel of a run of `artifact` here and on every one of `modules`, `seconds` for each."""
     tallies = [Tally(described(path), adapter(load(path))) for path in modules]
     if not tallies:
@@ -82,64 +108,66 @@ def compare(artifact: Path, modules: list[Path], seconds: float, verbose: bool) 
                 model.execute(step)
                 continue
             done.add(step.number)
-            measure_step(step, step.launch, tallies, seconds)
+            measure_step(step, step.launch, tallies, seconds, threads)
     for tally in tallies:
-        print_tally(artifact.name, len(done), tally, verbose)
+        print_tally(artifact.name, len(done), tally, threads, verbose)
 
 
-def measure_step(step: Step, launch: Launch, tallies: list[Tally], seconds: float) -> None:
+def measure_step(step: Step, launch: Launch, tallies: list[Tally], seconds: float, threads: int) -> None:
     """Run one launch here and there, each time on the same memory; leave this project's results in it."""
     before = [memory.copy() for memory in written(launch)]
-    own_seconds = own_time(step)
+    own = OwnTimes(own_time(step, 1), own_time(step, threads))
     restore(launch, before)
     Sequence([step.prepared]).run()
     after = [memory.copy() for memory in written(launch)]
     results = [tensor.values.copy() for tensor in step.written]
     for tally in tallies:
         if tally.spent < seconds:
-            measure_other(step, launch, tally, before, results, own_seconds)
+            measure_other(step, launch, tally, before, results, own)
     restore(launch, after)
 
 
-def own_time(step: Step) -> float:
+def own_time(step: Step, threads: int) -> Seconds:
     """Seconds of one launch here, as within a model's run: the median of several series in native code."""
-    sequence = Sequence([step.prepared] * SERIES)
+    sequence = Sequence([step.prepared] * SERIES, threads)
+    sequence.run()
     times = []
     for _ in range(OWN_RUNS):
-        started = time.process_time()
+        wall, cpu = time.perf_counter(), time.process_time()
         sequence.run()
-        times.append((time.process_time() - started) / SERIES)
-    return statistics.median(times)
+        times.append(((time.perf_counter() - wall) / SERIES, (time.process_time() - cpu) / SERIES))
+    walls, cpus = zip(*times, strict=True)
+    return Seconds(statistics.median(walls), statistics.median(cpus))
 
 
 def measure_other(
-    step: Step, launch: Launch, tally: Tally, before: list[Any], results: list[Any], own_seconds: float
+    step: Step, launch: Launch, tally: Tally, before: list[Any], results: list[Any], own: OwnTimes
 ) -> None:
     """Run one launch on another emulator and enter it."""
     begun = time.process_time()
     try:
         elapsed, share = timed(tally.run, launch, before)
-        if elapsed < QUICK:
+        if elapsed.wall < QUICK:
             elapsed, share = timed(tally.run, launch, before)
     except Exception as error:  # whatever a public emulator does is a result
         tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
         return
     finally:
         tally.spent += time.process_time() - begun
-    tally.seconds += elapsed / share
-    tally.own_seconds += own_seconds
+    tally.seconds += Seconds(elapsed.wall / share, elapsed.cpu / share)
+    tally.own += own
     tally.kernels += 1
-    tally.ratios[f"{step.number} {step.name}"] = elapsed / share / own_seconds
+    tally.ratios[f"{step.number} {step.name}"] = elapsed.wall / share / own.together.wall
     others = [each.values for each in step.written]
     tally.outputs["not compared" if tally.sampled else likeness(results, others)] += 1
 
 
-def timed(run: Run, launch: Launch, before: list[Any]) -> tuple[float, float]:
+def timed(run: Run, launch: Launch, before: list[Any]) -> tuple[Seconds, float]:
     """Seconds of running a launch on what memory held before, and the share of it that was run."""
     restore(launch, before)
-    started = time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time()
     share = run(launch)
-    return time.process_time() - started, share
+    return Seconds(time.perf_counter() - wall, time.process_time() - cpu), share
 
 
 def written(launch: Launch) -> list[Any]:
@@ -168,7 +196,7 @@ def is_close(ours: Any, others: Any) -> bool:
     return bool(np.allclose(mine, other, rtol=CLOSE, atol=CLOSE * largest, equal_nan=True))
 
 
-def print_tally(artifact: str, kernels: int, tally: Tally, verbose: bool) -> None:
+def print_tally(artifact: str, kernels: int, tally: Tally, threads: int, verbose: bool) -> None:
     """What one other emulator did, in a few lines."""
     print(f"{artifact}: {tally.name}\n  ran {tally.kernels} of {kernels} kernels; outputs {dict(tally.outputs)}")
     for failure, count in tally.failures.most_common():
@@ -176,10 +204,13 @@ def print_tally(artifact: str, kernels: int, tally: Tally, verbose: bool) -> Non
     if left := kernels - tally.kernels - tally.failures.total():
         print(f"  stopped before {left} kernels: its time was up")
     if tally.kernels:
-        ratio = tally.seconds / tally.own_seconds
         ordered = sorted(tally.ratios.values())
-        print(f"  {tally.seconds:.3f} s against {tally.own_seconds:.6f} s: {ratio:.0f} times; by kernel", end=" ")
+        there, own = tally.seconds, tally.own
+        print(f"  {there.wall:.3f} s against {own.together.wall:.6f} s on {threads} threads", end=": ")
+        print(f"{there.wall / own.together.wall:.0f} times; by kernel", end=" ")
         print(f"{ordered[0]:.0f} to {ordered[-1]:.0f}, median {ordered[len(ordered) // 2]:.0f}")
+        print(f"  {there.cpu:.3f} CPU s against {own.alone.cpu:.6f} CPU s on one thread", end=": ")
+        print(f"{there.cpu / own.alone.cpu:.0f} times")
     if verbose:
         print("".join(f"  {ratio:10.0f} {name}\n" for name, ratio in tally.ratios.items()), end="")
     print(flush=True)
