@@ -32,7 +32,21 @@ class HostTarget:
     @property
     def f16c(self) -> bool:
         """Whether the processor converts halves."""
-        return self.cpu in ("x86-64-v3", "x86-64-v4") or "+f16c" in self.features.split(",")
+        return self._has("f16c")
+
+    @property
+    def fma(self) -> bool:
+        """Whether the processor multiplies and adds with one rounding."""
+        return self._has("fma")
+
+    @property
+    def avx512(self) -> bool:
+        """Whether the processor has AVX-512: an operation can bring its own rounding mode."""
+        return self.cpu == "x86-64-v4"
+
+    def _has(self, feature: str) -> bool:
+        """Whether it has a feature that came with x86-64-v3."""
+        return self.cpu in ("x86-64-v3", "x86-64-v4") or f"+{feature}" in self.features.split(",")
 
 
 BASELINE = HostTarget("x86-64", "", 8)
