@@ -8,7 +8,7 @@ import pytest
 from emulator.vector_harness import LANES, compiled, usable_hosts
 
 from autoclave.emulator.scalar import conversion, patterns, single
-from autoclave.emulator.vector import FUNCTIONS, INTEGER_RANGES, ROUNDINGS, library, symbol
+from autoclave.emulator.vector import FLUSHING, INTEGER_RANGES, ROUNDINGS, library, symbol
 
 SPECIAL = [
     *(0, 1, 0x7FFFFF, 0x800000, 0x800001, 0x7E800000, 0x7E800001, 0x7F7FFFFF),
@@ -72,7 +72,7 @@ def arguments() -> dict[str, list[np.ndarray]]:
 
 
 def taken(name: str) -> list[np.ndarray]:
-    elements = FUNCTIONS[name].signature.arguments
+    elements = FLUSHING[name].signature.arguments
     columns = arguments()[elements[0]][: len(elements)]
     if name == "saturate_single":
         flushed = np.where(columns[0] & 0x7F800000, columns[0], columns[0] & 0x80000000)
@@ -89,13 +89,13 @@ def expected() -> dict[str, np.ndarray]:
 
 
 def test_every_function_has_a_scalar_counterpart():
-    assert scalar_functions().keys() == FUNCTIONS.keys()
+    assert scalar_functions().keys() == FLUSHING.keys()
 
 
 @pytest.mark.parametrize("host", usable_hosts())
 @pytest.mark.parametrize("lanes", LANES)
 def test_bits_are_those_of_the_scalar_arithmetic(lanes: int, host: str):
-    functions = compiled(tuple(FUNCTIONS), lanes, host)
+    functions = compiled(tuple(FLUSHING), lanes, host)
 
     for name, wanted in expected().items():
         given = functions(name, *taken(name)).astype(np.uint64)
@@ -108,7 +108,7 @@ def test_bits_are_those_of_the_scalar_arithmetic(lanes: int, host: str):
 
 
 def test_bits_do_not_depend_on_optimisation():
-    functions = compiled(tuple(FUNCTIONS), 8, "x86-64", level=0)
+    functions = compiled(tuple(FLUSHING), 8, "x86-64", level=0)
 
     for name, wanted in expected().items():
         assert np.array_equal(functions(name, *taken(name)).astype(np.uint64), wanted), name

@@ -7,6 +7,11 @@ from typing import Final
 ATTRIBUTES: Final = 'nounwind willreturn "denormal-fp-math"="preserve-sign,preserve-sign" "no-builtins"'
 """Of every function: f32 denormals are flushed (the host runs with FTZ and DAZ set), nothing becomes a library call."""
 
+GRADUAL_ATTRIBUTES: Final = 'nounwind willreturn "no-builtins"'
+"""Of every function where the host keeps denormals."""
+
+_LETTERS = {"float": "f32", "double": "f64"}
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -69,10 +74,15 @@ class Body:
 
     def square_root(self, a: Value) -> Value:
         """The correctly rounded root, by the intrinsic that is one instruction on every host."""
-        letter = {"float": "f32", "double": "f64"}[a.element]
-        kind = self.type(a.element)
-        self.declarations.add(f"declare {kind} @llvm.sqrt.v{self.lanes}{letter}({kind})")
-        return self.let(f"call {kind} @llvm.sqrt.v{self.lanes}{letter}({kind} {a.text})", a.element)
+        return self.intrinsic("sqrt", a)
+
+    def intrinsic(self, name: str, *arguments: Value) -> Value:
+        """An intrinsic of LLVM ("sqrt", "fma", "fabs") on floats of one type."""
+        element = arguments[0].element
+        kind = self.type(element)
+        function = f"@llvm.{name}.v{self.lanes}{_LETTERS[element]}"
+        self.declarations.add(f"declare {kind} {function}({', '.join(kind for _ in arguments)})")
+        return self.call(function, element, *arguments)
 
     def call(self, symbol: str, element: str, *arguments: Value) -> Value:
         """A call of another function of the library, of as many lanes."""

@@ -110,7 +110,7 @@ def _log2_special(body: Body, bits: Value, result: Value) -> Value:
 def sin(body: Body, a: Value) -> Value:
     """The sine of an angle in radians; NaN for infinities."""
     bits, quadrant, r, y = _reduced(body, a)
-    value = _of_quadrant(body, quadrant, odd=_cosine(body, r, y), even=_sine(body, r, y))
+    value = _of_quadrant(body, quadrant, odd=cosine(body, r, y), even=sine(body, r, y))
     half_turn = body.op("shl", body.op("lshr", quadrant, body.integer(1)), body.integer(31))
     return _signed(body, bits, value, body.op("xor", half_turn, bits), constants.SIN_CORRECTIONS)
 
@@ -118,7 +118,7 @@ def sin(body: Body, a: Value) -> Value:
 def cos(body: Body, a: Value) -> Value:
     """The cosine of an angle in radians; NaN for infinities."""
     bits, quadrant, r, y = _reduced(body, a)
-    value = _of_quadrant(body, quadrant, odd=_sine(body, r, y), even=_cosine(body, r, y))
+    value = _of_quadrant(body, quadrant, odd=sine(body, r, y), even=cosine(body, r, y))
     next_quadrant = body.op("add", quadrant, body.integer(1))
     half_turn = body.op("shl", body.op("lshr", next_quadrant, body.integer(1)), body.integer(31))
     return _signed(body, bits, value, half_turn, constants.COS_CORRECTIONS)
@@ -253,7 +253,8 @@ def _word_as_double(body: Body, word: Value) -> Value:
     return body.op("fsub", body.cast("bitcast", patched, "double"), body.double(offset))
 
 
-def _sine(body: Body, r: Value, y: Value) -> Value:
+def sine(body: Body, r: Value, y: Value) -> Value:
+    """sin(r + y), binary64."""
     z = body.op("fmul", r, r)
     series = _horner(body, z, constants.SINE)
     main = body.op("fmul", body.op("fmul", r, z), series)
@@ -261,7 +262,8 @@ def _sine(body: Body, r: Value, y: Value) -> Value:
     return body.op("fadd", r, body.op("fadd", main, body.op("fmul", y, slope)))
 
 
-def _cosine(body: Body, r: Value, y: Value) -> Value:
+def cosine(body: Body, r: Value, y: Value) -> Value:
+    """cos(r + y), binary64."""
     z = body.op("fmul", r, r)
     half = body.op("fmul", body.double(0.5), z)
     one = body.double(1.0)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from autoclave.emulator.vector import arithmetic, conversion, elementary
-from autoclave.emulator.vector.body import ATTRIBUTES, Body, Value, symbol
+from autoclave.emulator.vector import arithmetic, conversion, elementary, gradual, gradual_elementary
+from autoclave.emulator.vector.body import ATTRIBUTES, GRADUAL_ATTRIBUTES, Body, Value, symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Element types: "float" (f32), "i16" (f16 patterns and small integers) and "i32"."""
+    """Element types: "float" (f32), "double", "i16" (f16 patterns and small integers) and "i32"."""
 
     result: str
     arguments: tuple[str, ...]
@@ -19,11 +19,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function of the library: what it takes and how its body is built."""
+    """A function of the library: what it takes and how its body is built.
+
+    uses: the features ("f16c", "fma", "avx512") that `build` takes as keywords.
+    """
 
     signature: Signature
     build: Callable[..., Value]
-    uses_f16c: bool = False
+    uses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Library:
 
 _UNARY = Signature("float", ("float",))
 _BINARY = Signature("float", ("float", "float"))
+_TERNARY = Signature("float", ("float", "float", "float"))
+_DOUBLE_UNARY = Signature("double", ("double",))
+_DOUBLE_BINARY = Signature("double", ("double", "double"))
 _HALF_UNARY = Signature("i16", ("i16",))
 _WIDEN = Signature("float", ("i16",))
 _NARROW = Signature("i16", ("float",))
@@ -81,7 +87,41 @@ def _from_integers() -> dict[str, Entry]:
     }
 
 
-FUNCTIONS: Final[Mapping[str, Entry]] = {
+def _gradual() -> dict[str, Entry]:
+    f16c, fma, any_fma = ("f16c",), ("fma",), ("f16c", "avx512")
+    return {
+        "single_to_half_exactly": Entry(_NARROW, gradual.narrow_gradual, f16c),
+        "narrow_gradual": Entry(_NARROW, gradual.narrow_gradual, f16c),
+        "narrow_toward_zero_gradual": Entry(_NARROW, gradual.narrow_toward_zero_gradual, f16c),
+        "round_half_gradual": Entry(_UNARY, gradual.round_half_gradual, f16c),
+        "fma_single": Entry(_TERNARY, gradual.fma_single, fma),
+        "fma_half": Entry(_TERNARY, gradual.fma_half, any_fma),
+        **{
+            f"{name}_{ending}": Entry(signature, getattr(gradual, name))
+            for name in ("maximum_number", "minimum_number", "maximum", "minimum")
+            for ending, signature in (("gradual", _BINARY), ("double", _DOUBLE_BINARY))
+        },
+        **{
+            f"{name}_{ending}": Entry(signature, getattr(gradual, name))
+            for name in ("truncate", "floor", "ceiling", "round_even", "fraction", "clamp")
+            for ending, signature in (("gradual", _UNARY), ("double", _DOUBLE_UNARY))
+        },
+        **{
+            name: Entry(_UNARY, getattr(gradual_elementary, name))
+            for name in (
+                "rcp_flushing",
+                "rsq_flushing",
+                "sqrt_flushing",
+                "exp2_flushing",
+                "log2_flushing",
+                "sin_turns",
+                "cos_turns",
+            )
+        },
+    }
+
+
+FLUSHING: Final[Mapping[str, Entry]] = {
     **{
         name: Entry(_UNARY, getattr(arithmetic, name))
         for name in (
@@ -98,42 +138,61 @@ FUNCTIONS: Final[Mapping[str, Entry]] = {
     },
     **{name: Entry(_BINARY, getattr(arithmetic, name)) for name in ("maximum_single", "minimum_single")},
     **{name: Entry(_HALF_UNARY, getattr(arithmetic, name)) for name in ("flush_half", "canonical_half")},
-    **{name: Entry(_WIDEN, getattr(conversion, name), True) for name in ("half_to_single", "half_operand")},
+    **{name: Entry(_WIDEN, getattr(conversion, name), ("f16c",)) for name in ("half_to_single", "half_operand")},
     **{
-        name: Entry(_NARROW, getattr(conversion, name), True)
+        name: Entry(_NARROW, getattr(conversion, name), ("f16c",))
         for name in (
             *(f"single_to_half_{rounding}" for rounding in ROUNDINGS),
             "narrow_toward_zero",
             "narrow_nearest_even",
         )
     },
-    "round_half": Entry(_UNARY, conversion.round_half, True),
+    "round_half": Entry(_UNARY, conversion.round_half, ("f16c",)),
     **_to_integers(),
     **_from_integers(),
     **{name: Entry(_UNARY, getattr(elementary, name)) for name in ("rcp", "rsq", "sqrt", "exp2", "log2", "sin", "cos")},
 }
+"""For processors that run with FTZ and DAZ. Conversions to and from integers, and `half_to_single`, serve others too."""
+
+GRADUAL: Final[Mapping[str, Entry]] = _gradual()
+"""For processors that keep denormals. Their NaN results are not canonical yet."""
+
+FUNCTIONS: Final[Mapping[str, Entry]] = {**FLUSHING, **GRADUAL}
+"""All."""
 
 
-def library(names: Iterable[str], lanes: int, *, f16c: bool) -> Library:
-    """The text of the named functions for one lane count (4, 8, 16 or 32), in the table's order whatever that of `names`."""
+def library(
+    names: Iterable[str],
+    lanes: int,
+    *,
+    f16c: bool,
+    fma: bool = False,
+    avx512: bool = False,
+    gradual: bool = False,
+) -> Library:
+    """The text of the named functions for one lane count (4, 8, 16 or 32), in the table's order whatever that of `names`.
+
+    f16c, fma, avx512: what the processor has; none changes a result. gradual: whether it keeps denormals.
+    """
     wanted = set(names)
     unknown = wanted - FUNCTIONS.keys()
     if unknown:
         raise KeyError(f"the vector library has no {', '.join(sorted(unknown))}")
-    parts = [_function(name, lanes, f16c) for name in FUNCTIONS if name in wanted]
+    present = tuple(name for name, has in (("f16c", f16c), ("fma", fma), ("avx512", avx512)) if has)
+    parts = [_function(name, lanes, present, gradual) for name in FUNCTIONS if name in wanted]
     declarations = dict.fromkeys(line for part in parts for line in part.declarations)
     return Library(tuple(declarations), "\n".join(part.definitions for part in parts))
 
 
 @cache
-def _function(name: str, lanes: int, f16c: bool) -> Library:
+def _function(name: str, lanes: int, present: tuple[str, ...], gradual: bool) -> Library:
     entry = FUNCTIONS[name]
     body = Body(lanes)
     arguments = [Value(f"%x{n}", element) for n, element in enumerate(entry.signature.arguments)]
-    options = {"f16c": f16c} if entry.uses_f16c else {}
-    result = entry.build(body, *arguments, **options)
+    result = entry.build(body, *arguments, **{feature: feature in present for feature in entry.uses})
     listed = ", ".join(f"{body.type(a.element)} {a.text}" for a in arguments)
     kind = body.type(entry.signature.result)
-    lines = [f"define internal {kind} {symbol(name, lanes)}({listed}) alwaysinline {ATTRIBUTES} {{"]
+    attributes = GRADUAL_ATTRIBUTES if gradual else ATTRIBUTES
+    lines = [f"define internal {kind} {symbol(name, lanes)}({listed}) alwaysinline {attributes} {{"]
     lines += [*body.lines, f"  ret {kind} {result.text}", "}", ""]
     return Library(tuple(sorted(body.declarations)), "\n".join(lines))
