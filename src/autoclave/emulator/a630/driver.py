@@ -12,8 +12,8 @@ Shared, 256 bytes:  0 threads that have arrived, 64 times that all have, 128 one
 
 from functools import cache
 
-from autoclave.emulator.a630.translator.frame import LEFT_AT, STATUS_AT, STEP_AT
 from autoclave.emulator.jit import HostTarget, compile_object
+from autoclave.emulator.translator.frame import LEFT_AT, STATUS_AT, STEP_AT
 from autoclave.native.elf import load_object
 from autoclave.native.memory import CodeMemory
 

@@ -31,11 +31,11 @@ from autoclave.emulator.a630.translation import (
     translate_all,
     unpack_translations,
 )
-from autoclave.emulator.a630.translator import frame
-from autoclave.emulator.a630.translator.geometry import Geometry
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
+from autoclave.emulator.translator import frame
+from autoclave.emulator.translator.geometry import Geometry
 from autoclave.errors import BudgetExceeded, EmulationError, MemoryFault
 from autoclave.native.elf import load_object
 from autoclave.native.host import require_host

@@ -17,10 +17,11 @@ from typing import Any
 from autoclave.canonical import canonical_json
 from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.launch import KernelCode, kernel_of
-from autoclave.emulator.a630.translator.geometry import Geometry
-from autoclave.emulator.a630.translator.kernel import KernelIr, translate_kernel
+from autoclave.emulator.a630.translator.kernel import translate_kernel
 from autoclave.emulator.jit import HostTarget, compile_object, llvm_version
 from autoclave.emulator.launch import Launch, Size3
+from autoclave.emulator.translator.geometry import Geometry
+from autoclave.emulator.translator.kernel import KernelIr
 from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
 
 MAX_THREADS = 1024
@@ -103,7 +104,7 @@ _TRANSLATOR_FILES = (
     "launch.py",
     "memory.py",
 )
-_TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "vector")
+_TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "translator", "vector")
 
 
 def launch_shape(launch: Launch) -> LaunchShape:

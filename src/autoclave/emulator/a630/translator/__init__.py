@@ -5,7 +5,7 @@ flow          basic blocks; predicated regions as branches
 divergence    which blocks run with some of a vector's lanes only
 uniformity    which registers hold the same in all lanes of a vector
 observation   which registers live on, and whether their bits or their value as a float is looked at
-geometry      how threads lie in vectors
+layout        along which side of a workgroup vectors lie
 known         what there is a rule for
 content       what a register holds while a block is translated
 files, lanes  variables of registers; reads and writes registers of one vector of threads
@@ -13,9 +13,7 @@ indirect      registers and constants that a0.x names
 alu, floats, integers, moves, memory, elements, global_memory, local_memory, images, atomics
               what instructions do: tables by name
 control       blocks and branches as IR
-barriers      vectors that wait for one another
-coordinates   what threads find in their registers at first
-faults        ways out of a kernel that does what it must not
-frame         the memory that host code and its caller share
 kernel        the whole function
+
+Memory, barriers, and the loops over workgroups are those of all GPUs: `autoclave.emulator.translator`.
 """

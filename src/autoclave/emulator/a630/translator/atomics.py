@@ -1,17 +1,17 @@
-"""Atomics on shared memory (atomic.add) and on buffers (atomic.g.add): lane after lane, in order.
-
-A workgroup is run by one host thread, and a kernel with atomics on buffers by one host thread as a whole, so that results do
-not depend on how many there are. The destination gets what was there before.
-"""
+"""Atomics on shared memory (atomic.add) and on buffers (atomic.g.add). The destination gets what was there before."""
 
 from autoclave.emulator.a630.instruction import Instruction, Register
 from autoclave.emulator.a630.translator.content import Content
-from autoclave.emulator.a630.translator.elements import MemoryContext, each_lane, unknown_address
-from autoclave.emulator.a630.translator.global_memory import global_address, global_pointers
+from autoclave.emulator.a630.translator.elements import unknown_address
+from autoclave.emulator.a630.translator.global_memory import global_address
 from autoclave.emulator.a630.translator.lanes import Lanes
-from autoclave.emulator.a630.translator.local_memory import local_offset, shared_pointer
+from autoclave.emulator.a630.translator.local_memory import local_offset
 from autoclave.emulator.a630.translator.operations import Operation, plus
-from autoclave.emulator.ir import Builder, Value, constant, vector
+from autoclave.emulator.ir import Builder, Value
+from autoclave.emulator.translator.atomics import update_each
+from autoclave.emulator.translator.elements import MemoryContext
+from autoclave.emulator.translator.global_memory import global_pointers
+from autoclave.emulator.translator.local_memory import shared_pointer
 
 _SIZE = 4
 _PLAIN = {"add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
@@ -47,21 +47,16 @@ def atomic(lanes: Lanes, context: MemoryContext, operation: Operation) -> None:
     if operation.name.startswith("atomic.g"):
         pointers = global_pointers(lanes, context, *global_address(lanes, operation), _SIZE, writing=True)
     else:
-        pointers = lanes.vector(shared_pointer(lanes, context, local_offset(lanes, operation), _SIZE))
-    before = ir.alloca(vector(lanes.lanes, "i32"))
-    ir.store(constant(0, vector(lanes.lanes, "i32")), before, 64)
+        pointers = shared_pointer(lanes, context, local_offset(lanes, operation), _SIZE)
 
-    def update(lane: Value) -> None:
-        place = ir.element(pointers, lane)
-        old = ir.load(place, "i32", 1)
-        new = _new_value(ir, name, operation.instruction.type or "", old, [ir.element(each, lane) for each in operands])
-        ir.store(new, place, 1)
-        ir.store(old, ir.offset(before, ir.convert("zext", lane, "i64"), "i32"), 4)
+    def new_value(old: Value, lane: Value) -> Value:
+        return _new_value(
+            ir, name, operation.instruction.type or "", old, [ir.element(each, lane) for each in operands]
+        )
 
-    each_lane(lanes, update)
+    before = update_each(lanes, pointers, "i32", new_value)
     if operation.destinations:
-        bits = ir.load(before, vector(lanes.lanes, "i32"), 64)
-        lanes.write(operation.destinations[0], Content(bits=bits, opaque=True))
+        lanes.write(operation.destinations[0], Content(bits=before, opaque=True))
 
 
 def _new_value(ir: Builder, name: str, kind: str, old: Value, operands: list[Value]) -> Value:

@@ -8,15 +8,15 @@ branch backward the order begins again at its target.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from autoclave.emulator.a630.translator.faults import Exits
+from autoclave.emulator.a630.translator.files import members
 from autoclave.emulator.a630.translator.flow import END, Block, Condition
-from autoclave.emulator.a630.translator.frame import EXHAUSTED
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.observation import Uses, uses_behind
 from autoclave.emulator.a630.translator.uniformity import Uniformity
 from autoclave.emulator.ir import Value, constant, lanes_of, vector
+from autoclave.emulator.translator.lane_context import population
+from autoclave.emulator.translator.workgroups import VECTOR_DONE, Workgroups
 
-VECTOR_DONE = "vector_done"
 MASK_BYTES = 8
 
 Execute = Callable[[Block], None]
@@ -24,35 +24,22 @@ Execute = Callable[[Block], None]
 
 
 @dataclass(slots=True)
-class Resumption:
-    """Where a vector goes on behind a barrier: its label, and what has to be kept until then."""
-
-    label: str
-    kept: tuple[int, ...]
-    varying: int
-    masks: tuple[int, ...]
-
-
-@dataclass(slots=True)
 class Control:
     """Emits a kernel's blocks. valid: the lanes that hold a thread, None if all do. active: how many those are.
 
-    spilled_masks: where masks lie if they are not to become values. waits: whether barriers have an effect, because a workgroup has several vectors.
+    spilled_masks: where masks lie if they are not to become values.
     """
 
     lanes: Lanes
-    exits: Exits
+    workgroups: Workgroups
     blocks: Sequence[Block]
     uniformity: Uniformity
     uses: Sequence[Uses]
     valid: Value | None
     active: Value
-    left: Value
-    waits: bool
     execute: Execute
     spilled_masks: Value | None
     masks: dict[int, Value] = field(default_factory=dict)
-    resumptions: list[Resumption] = field(default_factory=list)
 
     def emit(self) -> None:
         """All blocks; the vector begins at `enter(0)`."""
@@ -96,10 +83,10 @@ class Control:
         condition = self._condition(block.condition) if block.condition else None
         self._finish(block, block.successors)
         self._count(block, self.active)
-        if block.barrier and self.waits:
+        if block.barrier and self.workgroups.waits:
             self._wait(block, ())
         if block.target <= block.number or (condition and block.other <= block.number):
-            self._check_budget()
+            self.workgroups.check_budget()
         if condition is None:
             self.enter(block.target)
         elif lanes_of(condition.type) is None:
@@ -139,9 +126,9 @@ class Control:
         self.execute(block)
         condition = self._condition(block.condition) if block.condition else None
         self._finish(block, ())
-        self._count(block, self._population(mask))
+        self._count(block, population(self.lanes, mask))
         self._leave_lanes(block, mask, condition)
-        if block.barrier and self.waits:
+        if block.barrier and self.workgroups.waits:
             self._wait(block, tuple(sorted(self.uniformity.regions[number][0])))
         self._go_on(block)
         self._region_exit(number)
@@ -168,7 +155,7 @@ class Control:
         region, _ = self.uniformity.regions[block.number]
         back = sorted(number for number in block.successors if number <= block.number and number in region)
         if back:
-            self._check_budget()
+            self.workgroups.check_budget()
         for number in back:
             there = ir.load(self.mask_of(number), vector(self.lanes.lanes, "i1"), 1)
             otherwise = ir.name("forward")
@@ -215,41 +202,22 @@ class Control:
         varying = [self.uniformity.varying[number] for number in successors]
         self.lanes.finish(uses.live, uses.observed, uses.floats, varying, self.uniformity.masked(block.number))
 
-    def _population(self, mask: Value) -> Value:
-        ir, count = self.lanes.ir, self.lanes.lanes
-        bits = ir.emit(f"bitcast {mask.type} {mask.text} to i{count}", f"i{count}")
-        return ir.convert("zext", ir.call("llvm.ctpop", bits.type, (bits,)), "i64")
-
     def _count(self, block: Block, active: Value) -> None:
-        ir = self.lanes.ir
-        cost = ir.with_constant("mul", active, block.weight)
-        ir.store(ir.binary("sub", ir.load(self.left, "i64", 8), cost), self.left, 8)
-
-    def _check_budget(self) -> None:
-        ir = self.lanes.ir
-        over, fine = ir.name("over"), ir.name("fine")
-        ir.branch(ir.compare("slt", ir.load(self.left, "i64", 8), constant(0, "i64")), over, fine, unlikely=True)
-        ir.label(over)
-        self.exits.add(self.lanes, EXHAUSTED)
-        ir.label(fine)
+        self.workgroups.spend(self.lanes.ir.with_constant("mul", active, block.weight))
 
     def _wait(self, block: Block, region: tuple[int, ...]) -> None:
         """Leave the vector until all others have come here, too."""
-        ir = self.lanes.ir
-        self._check_budget()
+        self.workgroups.check_budget()
         followers = (*region, *block.successors)
         live = 0
         for number in followers:
             live |= self.uses[number].live
         if region and (meeting := self.uniformity.regions[block.number][1]) != END:
             live |= self.uses[meeting].live
-        number = len(self.resumptions) + 1
-        kept = tuple(place for place in range(live.bit_length()) if live >> place & 1)
         varying = self.uniformity.varying[region[0] if region else block.target]
-        resumption = Resumption(f"resume{number}", kept, varying, region)
-        self.resumptions.append(resumption)
-        ir.jump(f"wait{number}")
-        ir.label(f"go_on{number}")
+        registers = [self.lanes.files.slot(place, bool(varying >> place & 1)) for place in members(live)]
+        masks = [(self.mask_of(number), vector(self.lanes.lanes, "i1")) for number in region]
+        self.workgroups.barriers.wait((*registers, *masks), cleared=masks)
 
 
 def _label(number: int) -> str:

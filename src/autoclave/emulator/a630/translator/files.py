@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from autoclave.emulator.a630.translator.operations import HALF
 from autoclave.emulator.ir import Builder, Value, constant, vector
+from autoclave.emulator.translator.workgroups import clear_memory
 
 
 def members(bits: int) -> Iterator[int]:
@@ -70,23 +71,8 @@ class Files:
     def clear(self) -> None:
         """Zero all variables there are."""
         for half, array in self.arrays.items():
-            self._clear_array(array, HALF * self.lanes * (2 if half else 4))
+            clear_memory(self.builder, array, HALF * self.lanes * (2 if half else 4))
         for place in self.scalars:
             self.store(place, constant(0, self.element(place)), False)
         for place in self.vectors:
             self.store(place, constant(0, self.element(place)), True)
-
-    def _clear_array(self, array: Value, size: int) -> None:
-        ir = self.builder
-        head, body, done = (ir.name(stem) for stem in ("clear", "clearing", "cleared"))
-        at = ir.alloca("i64")
-        ir.store(constant(0, "i64"), at, 8)
-        ir.jump(head)
-        ir.label(head)
-        place = ir.load(at, "i64", 8)
-        ir.branch(ir.compare("ult", place, constant(size, "i64")), body, done)
-        ir.label(body)
-        ir.store(constant(0, "<16 x i32>"), ir.offset(array, place), 64)
-        ir.store(ir.with_constant("add", place, 64), at, 8)
-        ir.jump(head)
-        ir.label(done)

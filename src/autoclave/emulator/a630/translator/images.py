@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from autoclave.emulator.a630.instruction import Instruction, Register
 from autoclave.emulator.a630.translator.content import Content
-from autoclave.emulator.a630.translator.faults import THREAD
-from autoclave.emulator.a630.translator.frame import BLACK_AT, IMAGE_BYTES, images_at
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.operations import Operation, plus
 from autoclave.emulator.ir import Value, lanes_of, vector
+from autoclave.emulator.translator.faults import THREAD
+from autoclave.emulator.translator.frame import BLACK_AT, IMAGE_BYTES, images_at
+from autoclave.emulator.translator.lane_context import are_consecutive
 
 COMPONENTS = 4
 _KNOWN_FLAGS = frozenset({"1d", "imm"})
@@ -203,7 +204,7 @@ def _store(lanes: Lanes, operation: Operation, image: _Image, pixels: _Pixels) -
     mask = inside if lanes.mask is None else ir.binary("and", inside, lanes.mask)
     index = lanes.vector(pixels.index)
     run, apart, done = (ir.name(stem) for stem in ("run", "apart", "stored"))
-    whole = ir.binary("and", ir.all(mask), lanes.are_consecutive(index, 1))
+    whole = ir.binary("and", ir.all(mask), are_consecutive(lanes, index, 1))
     ir.branch(whole, run, apart)
     ir.label(run)
     with lanes.aside():

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, Constant, Register
 from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
 from autoclave.emulator.a630.translator.content import Content
-from autoclave.emulator.a630.translator.faults import Exits, refuse
-from autoclave.emulator.a630.translator.frame import CONSTANTS_AT, REGISTER_FAULT
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.ir import Value, constant, lanes_of, numbers, vector
+from autoclave.emulator.translator.faults import Exits, refuse
+from autoclave.emulator.translator.frame import CONSTANTS_AT, REGISTER_FAULT
 
 _WORDS = 4 * MAX_CONSTANT_VECTORS
 

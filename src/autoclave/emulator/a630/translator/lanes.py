@@ -19,9 +19,9 @@ from autoclave.emulator.a630.instruction import (
 from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
 from autoclave.emulator.a630.translator.content import Content
 from autoclave.emulator.a630.translator.files import Files, members
-from autoclave.emulator.a630.translator.frame import CONSTANTS_AT, ZERO_AT
 from autoclave.emulator.a630.translator.operations import HALF, location
-from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, numbers, vector
+from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, vector
+from autoclave.emulator.translator.frame import CONSTANTS_AT, ZERO_AT
 from autoclave.emulator.vector import FUNCTIONS, symbol
 
 NAN = 0x7FC00000
@@ -325,13 +325,6 @@ class Lanes:
         if lanes_of(condition.type) is not None:
             chosen, other = self.vector(chosen), self.vector(other)
         return self.ir.select(condition, *self.alike(chosen, other))
-
-    def are_consecutive(self, values: Value, step: int) -> Value:
-        """Whether all lanes take part, and each lane's number is `step` more than the one's before."""
-        first = self.vector(self.ir.element(values, 0))
-        steps = numbers((lane * step for lane in range(self.lanes)), element_type(values.type))
-        follows = self.ir.compare("eq", values, self.ir.binary("add", first, steps))
-        return self.ir.all(follows if self.mask is None else self.ir.binary("and", follows, self.mask))
 
     def all_lanes(self) -> Value:
         """The mask as a vector of i1."""

@@ -1,10 +1,10 @@
 """Loads and stores of category 6 by their space. Every access is checked."""
 
-from autoclave.emulator.a630.translator.elements import MemoryContext
 from autoclave.emulator.a630.translator.global_memory import access_global
 from autoclave.emulator.a630.translator.lanes import Lanes
 from autoclave.emulator.a630.translator.local_memory import access_private, access_shared
 from autoclave.emulator.a630.translator.operations import Operation
+from autoclave.emulator.translator.elements import MemoryContext
 
 _SPACES = {
     "ldg": access_global,

@@ -3,7 +3,7 @@
 A launch block holds what a launch binds; host code only reads it:
 
     0       groups in x, y, z       u32 each
-    64      constant file           8192 bytes
+    64      constants               8192 bytes, of the GPU's own layout
     8256    buffers                 32 bytes each: address on the host (u64), size (u64), size that may be written (u64), 0
     then    images, textures        16 bytes each: address on the host (u64), width (u32), height (u32)
 
@@ -22,10 +22,10 @@ A thread block belongs to one host thread:
 
 from dataclasses import dataclass
 
-from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
+from autoclave.emulator.launch import MAX_CONSTANT_BYTES
 
 CONSTANTS_AT = 64
-BUFFERS_AT = CONSTANTS_AT + 16 * MAX_CONSTANT_VECTORS
+BUFFERS_AT = CONSTANTS_AT + MAX_CONSTANT_BYTES
 BUFFER_BYTES = 32
 IMAGE_BYTES = 16
 
@@ -43,7 +43,7 @@ SCRATCH_AT = 128
 DONE, FAULTED, EXHAUSTED = 0, 1, 2
 """What a kernel's host code returns."""
 
-GLOBAL_FAULT, READ_ONLY_FAULT, SHARED_FAULT, REGISTER_FAULT = 1, 2, 3, 4
+GLOBAL_FAULT, READ_ONLY_FAULT, SHARED_FAULT, REGISTER_FAULT, PRIVATE_FAULT = 1, 2, 3, 4, 5
 """Kinds of faults."""
 
 

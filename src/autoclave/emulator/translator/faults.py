@@ -1,8 +1,8 @@
 """Where host code leaves a kernel that does what it must not: it notes what happened and returns."""
 
-from autoclave.emulator.a630.translator.frame import ADDRESS_AT, BYTES_AT, FAULT_AT, FAULTED
-from autoclave.emulator.a630.translator.lanes import Lanes
-from autoclave.emulator.ir import Value, constant, lanes_of
+from autoclave.emulator.ir import Builder, Value, constant, lanes_of
+from autoclave.emulator.translator.frame import ADDRESS_AT, BYTES_AT, FAULT_AT, FAULTED
+from autoclave.emulator.translator.lane_context import LaneContext
 
 THREAD = Value("%thread", "ptr")
 LEAVE = "leave"
@@ -15,13 +15,13 @@ class Exits:
     def __init__(self) -> None:
         self.ways: list[tuple[Value, str]] = []
 
-    def add(self, lanes: Lanes, status: int) -> None:
+    def add(self, ir: Builder, status: int) -> None:
         """Leave from the current block."""
-        self.ways.append((Value(str(status), "i32"), lanes.ir.block))
-        lanes.ir.jump(LEAVE)
+        self.ways.append((Value(str(status), "i32"), ir.block))
+        ir.jump(LEAVE)
 
 
-def refuse(lanes: Lanes, exits: Exits, bad: Value, address: Value, kind: int, size: int) -> None:
+def refuse(lanes: LaneContext, exits: Exits, bad: Value, address: Value, kind: int, size: int) -> None:
     """Leave the kernel if `bad` in any lane. `address` is that of each lane, or of all.
 
     bad, address: scalars, or vectors that have no lane set that takes no part.
@@ -36,23 +36,24 @@ def refuse(lanes: Lanes, exits: Exits, bad: Value, address: Value, kind: int, si
     ir.label(fine)
 
 
-def first_lane(lanes: Lanes, mask: Value) -> Value:
-    """The first lane of a mask that has one; of a scalar, the first that takes part."""
+def first_lane(lanes: LaneContext, mask: Value) -> Value:
+    """The first lane of a mask, any if it has none; of a scalar, the first that takes part."""
     if lanes_of(mask.type) is None:
         if lanes.mask is None:
             return constant(0, "i32")
         mask = lanes.mask
-    count = lanes_of(mask.type)
+    count = lanes_of(mask.type) or 1
     bits = lanes.ir.emit(f"bitcast {mask.type} {mask.text} to i{count}", f"i{count}")
-    lane = lanes.ir.call("llvm.cttz", bits.type, (bits, Value("true", "i1")))
+    lane = lanes.ir.call("llvm.cttz", bits.type, (bits, Value("false", "i1")))
+    lane = lanes.ir.with_constant("and", lane, count - 1)  # without any, cttz has counted to the end
     return lane if lane.type == "i32" else lanes.ir.convert("zext", lane, "i32")
 
 
-def note_fault(lanes: Lanes, exits: Exits, kind: int, lane: Value, address: Value, size: int) -> None:
+def note_fault(lanes: LaneContext, exits: Exits, kind: int, lane: Value, address: Value, size: int) -> None:
     """Write the fault's record and leave."""
     ir = lanes.ir
     for number, at in ((constant(kind, "i32"), 0), (constant(lanes.pc, "i32"), 4), (lane, 8)):
         ir.store(number, ir.offset(THREAD, FAULT_AT + at), 4)
     ir.store(ir.convert("zext", address, "i64"), ir.offset(THREAD, ADDRESS_AT), 8)
     ir.store(constant(size, "i64"), ir.offset(THREAD, BYTES_AT), 8)
-    exits.add(lanes, FAULTED)
+    exits.add(ir, FAULTED)

@@ -1,7 +1,7 @@
 """Where a vector's threads are in the launch: the coordinates of their workgroups, and their own within these."""
 
-from autoclave.emulator.a630.translator.geometry import SIDES, Geometry
 from autoclave.emulator.ir import Builder, Value, constant, numbers
+from autoclave.emulator.translator.geometry import SIDES, Geometry
 
 _LAUNCH = Value("%launch", "ptr")
 

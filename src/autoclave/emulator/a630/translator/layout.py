@@ -1,7 +1,6 @@
-"""How the threads of a launch are laid out in vectors."""
+"""Which side of a workgroup its vectors lie along."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
@@ -10,8 +9,8 @@ from autoclave.emulator.a630.launch import KernelCode
 from autoclave.emulator.a630.translator.flow import Block
 from autoclave.emulator.a630.translator.uniformity import Access, Uniformity, access_of, analyse_uniformity
 from autoclave.emulator.launch import Size3
+from autoclave.emulator.translator.geometry import SIDES, Geometry
 
-SIDES = 3
 _DEPTH_FACTOR = 8
 """How much more often than what is around it a loop is taken to run."""
 
@@ -20,61 +19,6 @@ _MEMORY = 10
 
 _SCALAR = 0.25
 _MASKED = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """A workgroup's threads follow one another in vectors of `lanes`.
-
-    order: the sides of the workgroup, the one whose threads are neighbours first. packed: workgroups in one vector, if it has
-    room for more than one.
-    """
-
-    local_size: Size3
-    lanes: int
-    order: Size3 = (0, 1, 2)
-    packed: int = 1
-
-    @property
-    def threads(self) -> int:
-        """Threads of a workgroup."""
-        return prod(self.local_size)
-
-    @property
-    def vectors(self) -> int:
-        """Vectors of a workgroup; the last one may have lanes without a thread."""
-        return -(-self.threads // self.lanes)
-
-    def spanned(self) -> tuple[bool, bool, bool]:
-        """For x, y, z: whether that coordinate may differ between the lanes of a vector."""
-        found = [False, False, False]
-        covered = 1
-        for side in self.order:
-            size = self.local_size[side]
-            found[side] = size > 1 and covered % self.lanes != 0
-            covered *= size
-        return found[0], found[1], found[2]
-
-    def varying_at_entry(self, kernel: KernelCode) -> int:
-        """Locations that differ between lanes when threads begin."""
-        varying = 0
-        for first, spans in (
-            (kernel.local_invocation_id, self.spanned()),
-            (kernel.work_group_id, (self.packed > 1,) * SIDES),
-        ):
-            if first + SIDES <= ADDRESS_REGISTER:
-                varying |= sum(1 << first + side for side, differs in enumerate(spans) if differs)
-        return varying
-
-    def thread(self, vector: int, lane: int) -> tuple[int, Size3]:
-        """Of a lane: how many workgroups behind the vector's first its own is, and its thread's coordinates."""
-        group, index = (
-            divmod(vector * self.lanes + lane, self.threads) if self.packed > 1 else (0, vector * self.lanes + lane)
-        )
-        found = [0, 0, 0]
-        for side in self.order:
-            index, found[side] = divmod(index, self.local_size[side])
-        return group, (found[0], found[1], found[2])
 
 
 def choose_geometry(kernel: KernelCode, blocks: Sequence[Block], local_size: Size3, lanes: int) -> Geometry:
@@ -90,7 +34,7 @@ def choose_geometry(kernel: KernelCode, blocks: Sequence[Block], local_size: Siz
         geometry = Geometry(local_size, lanes, (first, second, third))
         spanned = geometry.spanned()
         if spanned not in known:
-            uniformity = analyse_uniformity(blocks, accesses, geometry.varying_at_entry(kernel))
+            uniformity = analyse_uniformity(blocks, accesses, varying_at_entry(geometry, kernel))
             known[spanned] = _cost(blocks, accesses, uniformity, weights)
         if known[spanned] < least:
             best, least = geometry, known[spanned]
@@ -117,3 +61,15 @@ def _cost(
             cost += (_MEMORY if memory else 1) * (1 if varies else _SCALAR)
         total += weights[block.number] * cost * (_MASKED if uniformity.masked(block.number) else 1)
     return total
+
+
+def varying_at_entry(geometry: Geometry, kernel: KernelCode) -> int:
+    """Locations that differ between lanes when threads begin."""
+    varying = 0
+    for first, spans in (
+        (kernel.local_invocation_id, geometry.spanned()),
+        (kernel.work_group_id, (geometry.packed > 1,) * SIDES),
+    ):
+        if first + SIDES <= ADDRESS_REGISTER:
+            varying |= sum(1 << first + side for side, differs in enumerate(spans) if differs)
+    return varying
