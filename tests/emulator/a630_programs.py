@@ -10,9 +10,9 @@ from autoclave.emulator.a630.encoding.table import FORMS
 from autoclave.emulator.a630.instruction import Constant, Image, Immediate, Instruction, Operand, Register, Source
 from autoclave.emulator.a630.interpreter import interpret_workgroup
 from autoclave.emulator.a630.launch import KernelCode
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BoundBuffer, BoundImage, guest_address
+from autoclave.emulator.overlay import Overlay
 
 CATEGORIES = {name: form.category for form in FORMS for name in form.names}
 _SPECIAL = {"a0": 61, "p0": 62}

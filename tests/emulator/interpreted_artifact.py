@@ -10,8 +10,8 @@ from autoclave.artifact.model import Argument, Buffer, Copy, Program
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.launch import bind_launch, kernel_code
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.launch import Bound, Launch
+from autoclave.emulator.overlay import Overlay
 
 BUDGET = 1 << 22
 FILL = 0xA5

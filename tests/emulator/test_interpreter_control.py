@@ -7,7 +7,7 @@ import pytest
 from emulator.a630_programs import code_of, ins, interpret, launch_of, load, mov, results, store
 
 from autoclave.emulator.a630.interpreter import Interpreter, interpret_workgroup
-from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.overlay import Overlay
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
 
 

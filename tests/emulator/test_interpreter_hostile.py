@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from autoclave.emulator.a630.encoding.table import FORMS
 from autoclave.emulator.a630.interpreter import interpret_workgroup
-from autoclave.emulator.a630.overlay import Overlay
+from autoclave.emulator.overlay import Overlay
 from autoclave.errors import ArtifactError, EmulationError
 
 END_WORD = 0x0300 << 48

@@ -5,8 +5,8 @@ import pytest
 from emulator.a630_programs import atomic, ins, interpret, isam, launch_of, load, mov, results, stib, store
 
 from autoclave.emulator.a630.interpreter import interpret_workgroup
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.memory import BUFFER_STRIDE
+from autoclave.emulator.overlay import Overlay
 from autoclave.errors import MemoryFault, UnknownInstruction
 
 ADDRESS = [mov("r40.x", "c0.x"), mov("r40.y", "c0.y")]

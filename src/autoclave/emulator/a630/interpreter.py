@@ -29,8 +29,8 @@ from autoclave.emulator.a630.interpreter_moves import MOVES
 from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.launch import KernelCode, kernel_of
 from autoclave.emulator.a630.machine import Machine, ThreadState
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
+from autoclave.emulator.overlay import Overlay
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
 
 DEFAULT_BUDGET = 1 << 24

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from autoclave.emulator.a630.instruction import Image, Instruction, Operand, Register
 from autoclave.emulator.a630.interpreter_operands import Binder, Step, Write
 from autoclave.emulator.a630.machine import Machine
-from autoclave.emulator.a630.overlay import PIXEL_BYTES, View
+from autoclave.emulator.overlay import PIXEL_BYTES, View
 from autoclave.emulator.scalar.conversion import half_to_single, single_to_half_nearest_even
 
 _COMPONENTS = 4

@@ -5,9 +5,9 @@ from typing import NoReturn
 
 from autoclave.emulator.a630.instruction import ADDRESS_REGISTER, PREDICATE_REGISTER
 from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS, KernelCode
-from autoclave.emulator.a630.overlay import Origin, Overlay, View
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.memory import BUFFER_STRIDE
+from autoclave.emulator.overlay import Origin, Overlay, View
 from autoclave.emulator.scalar.conversion import single_to_half_nearest_even as demoted_half
 from autoclave.errors import MemoryFault, UnknownInstruction
 

@@ -15,8 +15,8 @@ from math import prod
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.launch import kernel_of
-from autoclave.emulator.a630.overlay import Overlay, Written
 from autoclave.emulator.launch import Launch, Size3, thread_count
+from autoclave.emulator.overlay import Overlay, Written
 from autoclave.errors import BudgetExceeded
 
 CHECK_BUDGET = 20_000

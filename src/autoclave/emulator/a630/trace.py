@@ -14,10 +14,10 @@ from autoclave.emulator.a630.interpreter_alu import reads_floats
 from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
 from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import works_together
 from autoclave.emulator.a630.text import operand_text
 from autoclave.emulator.launch import Launch, Size3
+from autoclave.emulator.overlay import Overlay
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.interpreter_operands import Step as InterpreterStep
 from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
-from autoclave.emulator.a630.overlay import Overlay
 from autoclave.emulator.a630.sampling import CrossCheck, choose, cross_check
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.model import EmulatedModel, Step
+from autoclave.emulator.overlay import Overlay
 from autoclave.errors import BudgetExceeded
 from autoclave.native.model import Tensors
 from autoclave.parity.a630.evidence import Mix
