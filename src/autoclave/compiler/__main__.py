@@ -16,6 +16,7 @@ from typing import Any
 from autoclave.compiler.adapters import load_adapter
 from autoclave.compiler.environment import prepare_environment
 from autoclave.compiler.profiles import profile_for
+from autoclave.compiler.renderers.hip import start_under_loader
 from autoclave.compiler.request import CompileRequest
 from autoclave.errors import AutoclaveError
 
@@ -83,7 +84,10 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m autoclave.compiler REQUEST.json", file=sys.stderr)
         return 2
     try:
-        report = compile_model(CompileRequest.load(Path(arguments[0])))
+        request = CompileRequest.load(Path(arguments[0]))
+        if profile_for(request.hardware, request.renderer).renderer == "hip":
+            start_under_loader()
+        report = compile_model(request)
     except AutoclaveError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -7,18 +7,20 @@ pinned to a file that is no library.
 
 import importlib.util
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
+from types import MappingProxyType
 
 from autoclave.compiler.profiles import COMMON_FLAGS, HardwareProfile
+from autoclave.compiler.renderers.hip import comgr_settings
 from autoclave.errors import ToolchainError
 
 # What may stay: Python's own variables, and those that say where things are in the sandbox.
 _KEPT = ("PATH", "HOME", "TMPDIR", "LC_ALL", "LANG", "AUTOCLAVE_TOOLCHAIN", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("PYTHON", "COVERAGE")
 
-# Libraries that no profile uses. An existing file stops tinygrad's search of the host; loading it fails and nothing asks for it.
-_UNUSED_LIBRARIES = ("LLVM", "LIBC", "COMGR", "COMGR_3", "HIP", "CUDA", "NVRTC", "OPENCL", "LIBCLANG", "WEBGPU")
+# Libraries that tinygrad looks for. An existing file that is none stops its search of the host; loading it fails and nothing asks for it.
+_LIBRARIES = ("LLVM", "LIBC", "COMGR", "COMGR_3", "HIP", "CUDA", "NVRTC", "OPENCL", "LIBCLANG", "MESA", "WEBGPU")
 
 
 def prepare_environment(
@@ -26,7 +28,7 @@ def prepare_environment(
 ) -> None:
     """Replace `environ` by what compiling for `profile` needs, and nothing else.
 
-    Must run before tinygrad is imported. Raises `ToolchainError` if the profile needs Mesa and there is none.
+    Must run before tinygrad is imported. Raises `ToolchainError` if the profile needs a library and there is none.
     """
     kept = {name: value for name, value in environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
     environ.clear()
@@ -43,11 +45,18 @@ def profile_flags(profile: HardwareProfile, absent_flags: tuple[str, ...] = ()) 
 
 
 def library_pins(profile: HardwareProfile, environ: Mapping[str, str]) -> dict[str, str]:
-    """Where tinygrad finds each native library: `<NAME>_PATH` variables, all naming existing files."""
+    """Where tinygrad finds each native library: `<NAME>_PATH` variables, all naming existing files. With them, what the
+    profile's own library reads.
+    """
     not_a_library = str(Path(__file__).resolve())
-    pins = {f"{name}_PATH": not_a_library for name in _UNUSED_LIBRARIES}
-    pins["MESA_PATH"] = str(mesa_library(environ)) if profile.renderer == "ir3" else not_a_library
-    return pins
+    pins = {f"{name}_PATH": not_a_library for name in _LIBRARIES}
+    own = _LIBRARY_SETTINGS.get(profile.renderer)
+    return {**pins, **own(environ)} if own else pins
+
+
+def mesa_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """Where tinygrad finds Mesa."""
+    return {"MESA_PATH": str(mesa_library(environ))}
 
 
 def mesa_library(environ: Mapping[str, str] = os.environ) -> Path:
@@ -61,6 +70,12 @@ def mesa_library(environ: Mapping[str, str] = os.environ) -> Path:
             "looking for Mesa's IR3 compiler: the toolchain has no mesa component, and tinymesa is not installed"
         )
     return _library_below(Path(next(iter(spec.submodule_search_locations))))
+
+
+_LIBRARY_SETTINGS: Mapping[str, Callable[[Mapping[str, str]], dict[str, str]]] = MappingProxyType(
+    {"ir3": mesa_settings, "hip": comgr_settings}
+)
+"""By renderer: the variables of the one native library that it needs."""
 
 
 def _library_below(root: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What a relocatable ELF object says that a launch needs: where its code is, what it lacks, how a GPU is to be set.
+"""What an ELF object, relocatable or linked, says that a launch needs: where its code is, what it lacks, how a GPU is set.
 
 Formats: "Tool Interface Standard ELF Specification" 1.2 with the ELF-64 object file format; for AMD, LLVM's "User Guide for
 AMDGPU Backend", Kernel Descriptor (64 bytes in .rodata).
@@ -15,15 +15,17 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SYMBOL_TABLE = 2
 _KERNEL_DESCRIPTOR = struct.Struct("<III4xq20xIIIH")
+_RELOCATABLE = 1
 _WAVE32 = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the object: its bytes are `size` bytes at `offset` of the file."""
+    """A section of the object: its bytes are `size` bytes at `offset` of the file; `address` is where a linked one is loaded."""
 
     name: str
     kind: int
+    address: int
     offset: int
     size: int
     link: int
@@ -38,8 +40,8 @@ def read_sections(image: bytes) -> tuple[Section, ...]:
     entries = [_SECTION.unpack_from(image, table + index * entry_size) for index in range(count)]
     names_at = entries[names_index][4]
     return tuple(
-        Section(_text(image, names_at + name), kind, offset, size, link)
-        for name, kind, _, _, offset, size, link, *_ in entries
+        Section(_text(image, names_at + name), kind, address, offset, size, link)
+        for name, kind, _, address, offset, size, link, *_ in entries
     )
 
 
@@ -71,11 +73,19 @@ def cpu_launch(image: bytes) -> dict[str, Any]:
 
 
 def amd_launch(image: bytes) -> dict[str, Any]:
-    """Launch fields of an AMD kernel, from its kernel descriptor."""
+    """Launch fields of an AMD kernel, from its kernel descriptor.
+
+    Raises `CompileError` for a linked object whose kernel does not start where its code does.
+    """
     code, descriptor = code_section(image), _section(image, ".rodata")
-    group, private, arguments, _, rsrc3, rsrc1, rsrc2, properties = _KERNEL_DESCRIPTOR.unpack_from(
+    group, private, arguments, entry, rsrc3, rsrc1, rsrc2, properties = _KERNEL_DESCRIPTOR.unpack_from(
         image, descriptor.offset
     )
+    # In a relocatable object the entry is a relocation yet to be made, and there is one kernel.
+    if _object_type(image) != _RELOCATABLE and descriptor.address + entry != code.address:
+        raise CompileError(
+            "a compiler gave an AMD kernel that does not start at the start of its code, cannot be stored"
+        )
     return {
         "argument_bytes": arguments,
         "code_length": code.size,
@@ -93,6 +103,10 @@ def amd_launch(image: bytes) -> dict[str, Any]:
 
 LAUNCH_FIELDS: Mapping[str, Callable[[bytes], dict[str, Any]]] = {"cpu": cpu_launch, "chestnut": amd_launch}
 """By hardware: the launch fields of a kernel that comes as an ELF object."""
+
+
+def _object_type(image: bytes) -> int:
+    return int(struct.unpack_from("<H", image, 0x10)[0])
 
 
 def _section(image: bytes, name: str) -> Section:

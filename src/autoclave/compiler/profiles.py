@@ -64,12 +64,18 @@ PROFILES: tuple[HardwareProfile, ...] = (
         flags=_CHESTNUT_FLAGS,
         target=Target("AMD", "LLVM", "gfx1200"),
     ),
+    HardwareProfile(
+        hardware="chestnut",
+        renderer="hip",
+        device="NULL:HIP:gfx1200",
+        flags=_CHESTNUT_FLAGS,
+        target=Target("AMD", "HIP", "gfx1200"),
+    ),
 )
 
 # Renderers that other hardware profiles will have, and why they cannot be used yet.
 _PLANNED_RENDERERS: Mapping[tuple[str, str], str] = MappingProxyType(
     {
-        ("chestnut", "hip"): "the HIP renderer (comgr) is not built in yet",
         ("qcom", "cl"): "Qualcomm's own compiler is not built in yet",
     }
 )
