@@ -235,7 +235,7 @@ class ComponentField(StringField):
     help = help_text(
         """
         The name under which actions see the component: it is mounted at `/toolchain/NAME` in their sandbox. The compiler knows
-        `tinygrad`, `llvm`, `mesa`, `numpy` and `zstandard`. A toolchain has at most one component of a name.
+        `tinygrad`, `llvm`, `mesa`, `comgr`, `numpy` and `zstandard`. A toolchain has at most one component of a name.
         """
     )
 
@@ -425,6 +425,16 @@ class ToolchainComponentsField(AddressesField):
     help = help_text("The other components: `wheel_lock` and `deb_lock` targets, each under its own component name.")
 
 
+class ToolchainHipField(AddressesField):
+    alias = "hip"
+    help = help_text(
+        """
+        What models with `renderer="hip"` are compiled with, beside `components`: the `deb_lock` of AMD's comgr. For all other models
+        it is neither fetched nor part of the toolchain's identity, so a new comgr rebuilds none of them.
+        """
+    )
+
+
 class AbsentFlagsField(StringSequenceField):
     alias = "absent_flags"
     help = help_text(
@@ -443,6 +453,7 @@ class ToolchainTarget(Target):
         ToolchainPythonField,
         ToolchainTinygradField,
         ToolchainComponentsField,
+        ToolchainHipField,
         AbsentFlagsField,
     )
     help = help_text(
@@ -455,6 +466,7 @@ class ToolchainTarget(Target):
                 python=[":python-3.13", ":python-host"],
                 tinygrad="//tinygrad_repo:tinygrad-0.14.0",
                 components=[":llvm-20", ":tinymesa", ":numpy"],
+                hip=":comgr",
                 absent_flags=["TC_MIN_GLOBALS"],
             )
         """
@@ -504,8 +516,8 @@ class RendererField(StringField):
     valid_choices = ("ir3", "llvm", "hip")
     help = help_text(
         """
-        The code generator: `ir3` (Mesa) for qcom, `llvm` (LLVM 20) for cpu and chestnut; these are the defaults. `hip` (comgr) for
-        chestnut is reserved, and refused until a toolchain can have it.
+        The code generator: `ir3` (Mesa) for qcom, `llvm` (LLVM 20) for cpu and chestnut; these are the defaults. For chestnut there
+        is also `hip`: tinygrad's HIP source, compiled by AMD's comgr, which the toolchain's field `hip` names.
         """
     )
 

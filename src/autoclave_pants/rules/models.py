@@ -48,7 +48,7 @@ ARTIFACT = "artifact.pkl"
 CHECK = "check.zst"
 CHECK_SEED = 42
 DEFAULT_RENDERERS = {"cpu": "llvm", "qcom": "ir3", "chestnut": "llvm"}
-RENDERERS = {"cpu": ("llvm",), "qcom": ("ir3",), "chestnut": ("llvm",)}
+RENDERERS = {"cpu": ("llvm",), "qcom": ("ir3",), "chestnut": ("llvm", "hip")}
 COMPUTES_IN_FP32 = ("cpu",)
 RECORDERS = {"qcom": "autoclave.parity.a630.record"}
 NATIVE_RECORDER = "autoclave.parity.record"
@@ -165,7 +165,7 @@ async def compile_model(request: CompileRequest) -> CompiledModel:
     model = request.model
     source, toolchain = await MultiGet(
         Get(OnnxSource, SourceRequest(model.source)),
-        Get(Toolchain, ToolchainRequest(model.toolchain, request.python, request.unlike)),
+        Get(Toolchain, ToolchainRequest(model.toolchain, request.python, request.unlike, model.renderer)),
     )
     if toolchain.tinygrad is None:
         raise BuildError(str(model.address), "compile", "its toolchain has no `tinygrad`, so it cannot compile models")

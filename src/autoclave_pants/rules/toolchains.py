@@ -10,7 +10,7 @@ import hashlib
 import logging
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
@@ -44,6 +44,7 @@ from autoclave_pants.subsystem import AutoclaveSubsystem, PythonKind
 from autoclave_pants.target_types import (
     AbsentFlagsField,
     AdapterField,
+    AddressesField,
     ArchiveField,
     CommitField,
     ComponentField,
@@ -55,6 +56,7 @@ from autoclave_pants.target_types import (
     SizeField,
     TinygradLockField,
     ToolchainComponentsField,
+    ToolchainHipField,
     ToolchainPythonField,
     ToolchainTinygradField,
     UrlField,
@@ -67,6 +69,15 @@ logger = logging.getLogger(__name__)
 PYTHON_IN_TREE = re.compile(r"usr/bin/python3\.(\d+)")
 CANNOT_BE_HAD = 3
 """Exit code of debs.py: neither a mirror nor a Debian package client of this machine has the packages."""
+
+INSTEAD = (
+    "Or bring the packages: a mirror ([autoclave].mirrors, or the variable AUTOCLAVE_MIRRORS) may be a directory that has each file "
+    "of the lock under the name of its sha256."
+)
+"""What to do about packages that cannot be had."""
+
+RENDERER_FIELDS: Mapping[str, type[AddressesField]] = {"hip": ToolchainHipField}
+"""By renderer: the field with the components that only models of that renderer are compiled with."""
 
 
 @dataclass(frozen=True)
@@ -119,12 +130,14 @@ class Toolchain:
 class ToolchainRequest:
     """The address of a `toolchain` target and who asks for it.
 
-    `python` overrides which kinds of Python may serve; the host's is rather not of the version `unlike`.
+    `python` overrides which kinds of Python may serve; the host's is rather not of the version `unlike`. `renderer` is the code
+    generator to compile with, for which the toolchain may have components that others do without.
     """
 
     addresses: UnparsedAddressInputs
     python: Optional[PythonKind] = None
     unlike: str = ""
+    renderer: str = ""
 
 
 @dataclass(frozen=True)
@@ -309,6 +322,8 @@ async def component(request: ComponentRequest) -> Component:
         return await measured(name, tree, target[ProvidesField].value, pins)
     if target.has_field(DebLockSourceField):
         fetched, pins = await debs(target)
+        if fetched.exit_code == CANNOT_BE_HAD:
+            raise BuildError(str(target.address), "fetch", f"{reason_in(fetched.log)}\n{INSTEAD}", fetched.log)
         tree = await unpacked(
             "deb", target[ComponentField].value, checked(fetched, target.address, "fetch").digest, target.address
         )
@@ -384,6 +399,22 @@ def adapter_version(tinygrad: Target) -> Optional[str]:
     return tinygrad[ReleaseField].value or tinygrad[AdapterField].value
 
 
+async def of_renderer(toolchain: Target, renderer: str) -> tuple[Target, ...]:
+    """The components of a toolchain that only models of this renderer are compiled with."""
+    field = RENDERER_FIELDS.get(renderer)
+    if field is None:
+        return ()
+    found = await targets_at(toolchain[field].to_unparsed_address_inputs())
+    if not found:
+        raise BuildError(
+            str(toolchain.address),
+            "toolchain",
+            f"it has nothing to compile renderer='{renderer}' with: name it in its field `{field.alias}`, for example "
+            f'{field.alias}="toolchains:comgr"',
+        )
+    return tuple(found)
+
+
 @rule
 async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) -> Toolchain:
     target = only(await targets_at(request.addresses), request.addresses.description_of_origin, "toolchain")
@@ -391,7 +422,10 @@ async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) ->
         raise BuildError(str(target.address), "toolchain", f"it is a {target.alias}, not a toolchain")
     python = await choose_python(target, request.python or autoclave.python, request.unlike)
     tinygrad = await targets_at(target[ToolchainTinygradField].to_unparsed_address_inputs())
-    others = await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs())
+    others = (
+        *await targets_at(target[ToolchainComponentsField].to_unparsed_address_inputs()),
+        *await of_renderer(target, request.renderer),
+    )
     components = await MultiGet(Get(Component, ComponentRequest(each, python.abi)) for each in (*tinygrad, *others))
     names = [each.name for each in components]
     for name in names:
