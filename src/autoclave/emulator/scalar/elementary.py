@@ -39,6 +39,11 @@ def exp2(a: int) -> int:
     x = value32(a)
     if x != x:
         return NAN32
+    return round32(exp2_value(x)) + _EXP2_CORRECTIONS.get(a, 0)
+
+
+def exp2_value(x: float) -> float:
+    """2 to the power of a number, in binary64, before it is rounded."""
     x = min(max(x, -EXP2_LIMIT), EXP2_LIMIT)
     k = (x + SHIFTER) - SHIFTER
     r = x - k
@@ -47,7 +52,7 @@ def exp2(a: int) -> int:
     r8 = r4 * r4
     q = ((_C0 + _C1 * r) + r2 * (_C2 + _C3 * r)) + r4 * ((_C4 + _C5 * r) + r2 * (_C6 + _C7 * r))
     q = q + r8 * ((_C8 + _C9 * r) + r2 * _C10)
-    return round32((1.0 + r * q) * _POWERS_OF_TWO[int(k) + 160]) + _EXP2_CORRECTIONS.get(a, 0)
+    return (1.0 + r * q) * _POWERS_OF_TWO[int(k) + 160]
 
 
 def log2(a: int) -> int:
@@ -56,13 +61,47 @@ def log2(a: int) -> int:
         return INFINITY32 | SIGN32
     if a >= INFINITY32:
         return INFINITY32 if a == INFINITY32 else NAN32
+    return round32(log2_value(a))
+
+
+def log2_value(a: int) -> float:
+    """The binary logarithm of a positive normal f32, in binary64, before it is rounded."""
     e = (a - SQRT_HALF) >> 23
     f = exact32(a - (e << 23)) - 1.0
     s = f / (2.0 + f)
     z = s * s
     h = f * 0.5 * f
     rest = z * (_L0 + z * (_L1 + z * (_L2 + z * (_L3 + z * (_L4 + z * (_L5 + z * (_L6 + z * _L7)))))))
-    return round32(float(e) + (f * LOG2E_HIGH + (f * LOG2E_LOW + (s * (h + rest) - h) * LOG2E)))
+    return float(e) + (f * LOG2E_HIGH + (f * LOG2E_LOW + (s * (h + rest) - h) * LOG2E))
+
+
+def sin_turns_value(x: float) -> float:
+    """The sine of a finite f32 number of full turns, in binary64, before it is rounded. See `reduced_turns`."""
+    quadrant, r, y = reduced_turns(x)
+    value = _cosine(r, y) if quadrant & 1 else _sine(r, y)
+    return -value if quadrant & 2 else value
+
+
+def cos_turns_value(x: float) -> float:
+    """The cosine of a finite f32 number of full turns, in binary64, before it is rounded."""
+    quadrant, r, y = reduced_turns(x)
+    value = _sine(r, y) if quadrant & 1 else _cosine(r, y)
+    return -value if (quadrant + 1) & 2 else value
+
+
+def reduced_turns(x: float) -> tuple[int, float, float]:
+    """(q, r, y): x full turns less q quarter turns is r + y radians, |r + y| <= pi/4, q modulo 4.
+
+    What is left of 4x beyond the nearest integer has at most 24 bits, so that its products with the two parts of pi/2 are
+    exact. A zero keeps its sign.
+    """
+    quarters = 4.0 * x
+    nearest = round(quarters)
+    t = quarters - nearest if nearest else quarters
+    top = t * PI_HALF_TOP
+    rest = t * PI_HALF_REST
+    r = top + rest
+    return nearest & 3, r, ((top - r) + rest) + t * PI_HALF_LOW
 
 
 def sin(a: int) -> int:
