@@ -19,10 +19,10 @@ import numpy as np
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.translation import translate_to_ir
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.shapes import artifact_work, translate_work
+from autoclave.emulator.translation import translate_to_ir
 from autoclave.errors import EmulationError
 from autoclave.native.model import NativeModel, Tensors
 from autoclave.native.tensor_files import write_tensors

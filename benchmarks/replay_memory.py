@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from autoclave.artifact.reader import open_artifact
-from autoclave.emulator.a630.program import Translation, unpack_translations
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement
+from autoclave.emulator.program import Translation, unpack_translations
 from autoclave.native.tensor_files import read_tensors
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from emulator.a630_programs import interpret
 
-from autoclave.emulator.a630.program import launch_shape, load_programs, translate
 from autoclave.emulator.jit import BASELINE, best_target
 from autoclave.emulator.launch import Launch
+from autoclave.emulator.program import launch_shape, load_programs, translate
 
 
 def translated_for_sse2(launch: Launch) -> None:

@@ -11,8 +11,8 @@ from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator import extract, translate
-from autoclave.emulator.a630.program import unpack_translations
 from autoclave.emulator.jit import PORTABLE
+from autoclave.emulator.program import unpack_translations
 from autoclave.emulator.shapes import artifact_work, chosen_target, pack_work, unpack_work
 from autoclave.errors import ArtifactError
 
@@ -110,8 +110,9 @@ def test_artifact_of_other_hardware_is_refused(directory: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda content: content.update(format=2), id="format"),
+        pytest.param(lambda content: content.update(format=99), id="format"),
         pytest.param(lambda content: content.pop("kernels"), id="no-kernels"),
+        pytest.param(lambda content: content["kernels"][0].update(architecture="a730"), id="architecture"),
         pytest.param(lambda content: content["kernels"][0].update(code="zz"), id="code"),
         pytest.param(lambda content: content["kernels"][0].update(code="00"), id="half-an-instruction"),
         pytest.param(lambda content: content["kernels"][0].update(local_size=[1, 2]), id="sides"),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from emulator.a630_programs import ins, launch_of, mov, store
 
-from autoclave.emulator.a630.program import launch_shape
 from autoclave.emulator.jit import PORTABLE
 from autoclave.emulator.launch import Launch
+from autoclave.emulator.program import launch_shape
 from autoclave.emulator.tinygrad_device import translations
 from autoclave.emulator.tinygrad_device.translations import Translations
 

@@ -5,19 +5,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autoclave.emulator.a630.translation import translator_files
+import pytest
+
+from autoclave.emulator.architectures import DEVICES, translator_files
 
 IMPORTED = """
 import json, sys
-import autoclave.emulator.a630.translation
+import autoclave.emulator.translation
+from autoclave.emulator.architectures import architecture
+architecture(sys.argv[1])
 modules = [module for name, module in sys.modules.items() if name.startswith("autoclave.emulator")]
 print(json.dumps([module.__file__ for module in modules]))
 """
 
 
-def test_the_key_covers_every_emulator_file_that_translating_imports_and_no_other() -> None:
-    printed = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True).stdout
+@pytest.mark.parametrize("architecture", sorted(DEVICES.values()))
+def test_the_key_covers_every_emulator_file_that_translating_imports_and_no_other(architecture: str) -> None:
+    command = [sys.executable, "-c", IMPORTED, architecture]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     imported = {Path(name).resolve() for name in json.loads(printed)}
 
-    assert {path.resolve() for path in translator_files()} == imported
+    assert {path.resolve() for path in translator_files(architecture)} == imported

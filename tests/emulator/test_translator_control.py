@@ -5,7 +5,7 @@ import pytest
 from emulator.a630_programs import END, ins, launch_of, load, mov, store
 from emulator.translated_programs import TARGETS, WIDTHS, bound, per_thread, program_of, run, store_result
 
-from autoclave.emulator.a630.program import Sequence
+from autoclave.emulator.program import Sequence
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
 
 targets = pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.cpu}-{target.lanes}")

@@ -7,9 +7,9 @@ import numpy as np
 from emulator.a630_programs import ins, launch_of, mov, store
 
 from autoclave.emulator.a630.instruction import Instruction
-from autoclave.emulator.a630.program import DEFAULT_BUDGET, Program, launch_shape, load_programs, translate
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Launch
+from autoclave.emulator.program import DEFAULT_BUDGET, Program, launch_shape, load_programs, translate
 from autoclave.native.host import host_features, required_features
 
 LANES = (8, 16, 32)

@@ -1,4 +1,4 @@
-"""Run one part of an a630 artifact once: `python -m autoclave.emulator request.json`, inside the sandbox.
+"""Run one part of an artifact for an emulated GPU once: `python -m autoclave.emulator request.json`, inside the sandbox.
 
 Request, output and exit codes are those of `python -m autoclave.native`, which does the same for CPU artifacts.
 """

@@ -14,6 +14,9 @@ from autoclave.native.host import host_features, required_features
 TRIPLE = "x86_64-unknown-linux-gnu"
 _SPEED = 2
 
+LANES = (4, 8, 16, 32)
+"""Widths that a vector may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostTarget:

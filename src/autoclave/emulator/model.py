@@ -1,4 +1,4 @@
-"""One part of an a630 artifact, bound to memory of this process and ready to run: what `NativeModel` is for the CPU."""
+"""One part of an artifact for an emulated GPU, bound to memory of this process and ready to run: what `NativeModel` is for the CPU."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,8 +10,12 @@ import numpy as np
 from autoclave.artifact.model import Argument, Buffer, Call, Copy, Kernel, Part, TensorSpec
 from autoclave.artifact.model import Program as ProgramCall
 from autoclave.artifact.reader import Artifact
-from autoclave.emulator.a630.launch import KernelCode, bind_launch, kernel_code
-from autoclave.emulator.a630.program import (
+from autoclave.emulator.architectures import architecture_of_device
+from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Bound, KernelCode, Launch
+from autoclave.emulator.memory import Bytes
+from autoclave.emulator.processors import processors
+from autoclave.emulator.program import (
     LaunchShape,
     LaunchStatistics,
     PreparedCopy,
@@ -22,11 +26,7 @@ from autoclave.emulator.a630.program import (
     launch_shape,
     load_programs,
 )
-from autoclave.emulator.jit import HostTarget
-from autoclave.emulator.launch import Bound, Launch
-from autoclave.emulator.memory import Bytes
-from autoclave.emulator.processors import processors
-from autoclave.emulator.shapes import Work, artifact_work, chosen_target, translate_work
+from autoclave.emulator.shapes import Work, artifact_work, chosen_target, stored_kernel, translate_work
 from autoclave.errors import ArtifactError, AutoclaveError
 from autoclave.native.memory import aligned_bytes, release_pages
 from autoclave.native.model import Array, Tensors, check_tensors
@@ -85,7 +85,7 @@ class Step:
 
 
 class EmulatedModel:
-    """Runs one part of an a630 artifact, with all of its launches as host code in this process.
+    """Runs one part of an artifact, with all of its launches as host code in this process.
 
     The kernels can reach nothing but the memory of their own arguments. Calls of `init` run once, on loading. The artifact
     must stay open as long as the model is used: its constants are read where they are mapped.
@@ -100,17 +100,13 @@ class EmulatedModel:
     ) -> None:
         """Load part `part_key` with `translations`, by key, of all its kernels for the target; None: translate them now.
 
-        Raises `ArtifactError` if the part is not for the a630 or its launch fields are wrong, and `EmulationError` if a
+        Raises `ArtifactError` if the part is for no emulated GPU or its launch fields are wrong, and `EmulationError` if a
         kernel cannot be translated or its code does what it must not.
         """
         self._artifact = artifact
         self._part = artifact.part(part_key)
         self._placement = placement
-        if self._part.target.device != "QCOM":
-            raise ArtifactError(
-                f"running part {self._part.key!r}: it is compiled for {self._part.target.device} "
-                f"{self._part.target.arch}, and the emulator is of the a630 of QCOM"
-            )
+        self._architecture = architecture_of_device(self._part.target.device, f"running part {self._part.key!r}")
         for spec in self._part.inputs + self._part.outputs:
             if spec.dtype in _NUMPY:
                 raise ArtifactError(
@@ -205,8 +201,7 @@ class EmulatedModel:
 
     def _code(self, number: int) -> KernelCode:
         if number not in self._codes:
-            kernel = self._artifact.header.kernels[number]
-            self._codes[number] = kernel_code(kernel.name, bytes(self._artifact.read(kernel.lib)), kernel.launch)
+            self._codes[number] = stored_kernel(self._artifact, self._part.target.device, number)
         return self._codes[number]
 
     def _step(self, stage: Stage, index: int, call: Call) -> Step:
@@ -234,7 +229,8 @@ class EmulatedModel:
                 )
             memory = self._memory(arguments[parameter.slot], parameter.slot in outs)
             bound.append(Bound(memory, parameter.shape, parameter.dtype))
-        return bind_launch(self._code(call.kernel), call.global_size, call.local_size, bound, call.values)
+        code = self._code(call.kernel)
+        return self._architecture.bind_launch(code, call.global_size, call.local_size, bound, call.values)
 
     def _memory(self, argument: Argument, writable: bool) -> Bytes:
         memory = self._buffers[argument.buffer][argument.offset : argument.offset + argument.nbytes]

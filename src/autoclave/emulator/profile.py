@@ -1,4 +1,4 @@
-"""Where the work of an a630 artifact is: `python -m autoclave.emulator.profile request.json`, inside the sandbox.
+"""Where the work of an artifact for an emulated GPU is: `python -m autoclave.emulator.profile request.json`, inside the sandbox.
 
 The request is `{"artifact": path, "part": key, "inputs": path.npz, "repeat": 3, "output": path}`. The output is JSON: what is run on,
 and for each call of a run, in order, its kernel, its size, the instructions that it executes (summed over all threads),
@@ -14,9 +14,9 @@ from typing import Any
 
 from autoclave.artifact.reader import key_text, open_artifact
 from autoclave.canonical import canonical_json
-from autoclave.emulator.a630.program import Sequence
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement, Step
+from autoclave.emulator.program import Sequence
 from autoclave.native.model import Tensors
 from autoclave.native.request import carried_out, part_key
 from autoclave.native.tensor_files import read_tensors

@@ -10,14 +10,13 @@ from typing import Any
 from autoclave.artifact.model import Kernel, Program
 from autoclave.artifact.reader import Artifact
 from autoclave.canonical import canonical_json
-from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.launch import KernelCode, kernel_code
-from autoclave.emulator.a630.translation import LaunchShape, Translation, translate_all
+from autoclave.emulator.architectures import DEVICES, architecture, architecture_of, architecture_of_device
 from autoclave.emulator.jit import HostTarget
-from autoclave.emulator.launch import Size3
+from autoclave.emulator.launch import KernelCode, Size3
+from autoclave.emulator.translation import LaunchShape, Translation, translate_all
 from autoclave.errors import ArtifactError
 
-FORMAT = 1
+FORMAT = 2
 FORMATS = frozenset({"float16", "float32"})
 
 LOOPS = 16
@@ -28,8 +27,6 @@ WORTHWHILE = 1 << 22
 
 CODE_PER_PROCESS = 1 << 14
 """Bytes of kernels that are worth another process to translate them."""
-
-_LAUNCH_FIELDS = tuple(field for field in KernelCode.__dataclass_fields__ if field not in ("name", "code"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +40,30 @@ class Work:
 def artifact_work(artifact: Artifact) -> tuple[Work, ...]:
     """The shapes of all launches of all parts of `artifact`, each once, in the order in which they come.
 
-    Raises `ArtifactError` if the artifact is not for the a630 or a kernel's launch fields are out of range.
+    Raises `ArtifactError` if no emulator is for the artifact or a kernel's launch fields are out of range.
     """
-    threads: dict[tuple[int, Size3], int] = {}
+    threads: dict[tuple[str, int, Size3], int] = {}
     for part in artifact.header.parts:
-        if part.target.device != "QCOM":
-            raise ArtifactError(f"{artifact.path}: it is compiled for {part.target.device}; the emulator is for QCOM")
+        device = part.target.device
+        architecture_of_device(device, str(artifact.path))
         for calls, counts in ((part.init, False), (part.calls, True)):
             for call in calls:
                 if isinstance(call, Program):
                     launched = prod(call.global_size) * prod(call.local_size) if counts else 0
-                    place = call.kernel, call.local_size
+                    place = device, call.kernel, call.local_size
                     threads[place] = threads.get(place, 0) + launched
     return tuple(Work(_shape_of(artifact, *place), count) for place, count in threads.items())
 
 
-def _shape_of(artifact: Artifact, number: int, local_size: Size3) -> LaunchShape:
+def _shape_of(artifact: Artifact, device: str, number: int, local_size: Size3) -> LaunchShape:
+    return kernel_shape(artifact.header.kernels[number], stored_kernel(artifact, device, number), local_size)
+
+
+def stored_kernel(artifact: Artifact, device: str, number: int) -> KernelCode:
+    """Kernel `number` of an artifact, for `device`. Raises `ArtifactError` if its launch fields are out of range."""
     kernel = artifact.header.kernels[number]
-    code = kernel_code(kernel.name, bytes(artifact.read(kernel.lib)), kernel.launch)
-    return kernel_shape(kernel, code, local_size)
+    gpu = architecture_of_device(device, f"{artifact.path}, kernel {kernel.name!r}")
+    return gpu.stored_kernel(kernel.name, bytes(artifact.read(kernel.lib)), kernel.launch)
 
 
 def chosen_target(work: Work, target: HostTarget) -> HostTarget:
@@ -71,11 +73,9 @@ def chosen_target(work: Work, target: HostTarget) -> HostTarget:
     """
     if target.quick or not work.threads:
         return replace(target, quick=True)
-    kernel = work.shape.kernel
-    instructions = decode_kernel(kernel.code, kernel.name)
-    backward = (each.target is not None and each.target <= 0 for each in instructions)
-    turns = LOOPS if any(backward) else 1
-    return replace(target, quick=work.threads * len(instructions) * turns < WORTHWHILE)
+    extent = architecture_of(work.shape.kernel).extent(work.shape.kernel)
+    turns = LOOPS if extent.loops else 1
+    return replace(target, quick=work.threads * extent.instructions * turns < WORTHWHILE)
 
 
 def translate_work(work: Sequence[Work], target: HostTarget, processes: int) -> tuple[Translation, ...]:
@@ -122,9 +122,10 @@ def unpack_work(data: bytes) -> tuple[Work, ...]:
 def _plain(shape: LaunchShape) -> dict[str, Any]:
     kernel = shape.kernel
     return {
+        "architecture": kernel.architecture,
         "name": kernel.name,
         "code": kernel.code.hex(),
-        "launch": {field: getattr(kernel, field) for field in _LAUNCH_FIELDS},
+        "launch": dict(kernel.launch_fields()),
         "local_size": shape.local_size,
         "image_formats": shape.image_formats,
         "texture_formats": shape.texture_formats,
@@ -132,7 +133,12 @@ def _plain(shape: LaunchShape) -> dict[str, Any]:
 
 
 def _shape(plain: Any) -> LaunchShape:
-    kernel = kernel_code(str(plain["name"]), binascii.unhexlify(plain["code"]), plain["launch"])
+    if plain["architecture"] not in DEVICES.values():
+        raise ArtifactError(
+            f"the kernels are for {plain['architecture']!r}; the emulators are of {', '.join(DEVICES.values())}"
+        )
+    gpu = architecture(plain["architecture"])
+    kernel = gpu.unpacked_kernel(str(plain["name"]), binascii.unhexlify(plain["code"]), plain["launch"])
     width, height, depth = (int(side) for side in plain["local_size"])
     formats = [tuple(plain[field]) for field in ("image_formats", "texture_formats")]
     if any(each not in FORMATS for kind in formats for each in kind):

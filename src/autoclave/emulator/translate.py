@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.canonical import canonical_json
-from autoclave.emulator.a630.translation import pack_translations
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.processors import processors
 from autoclave.emulator.shapes import translate_work, unpack_work
+from autoclave.emulator.translation import pack_translations
 from autoclave.errors import AutoclaveError
 from autoclave.native.request import carried_out
 

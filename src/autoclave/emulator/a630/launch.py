@@ -1,7 +1,7 @@
 """A launch of an a630 kernel: its code, its constant file, and the buffers and images that are bound to it."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,7 +146,7 @@ def _place(kernel: KernelCode, file: bytearray, offset: int, data: bytes) -> Non
     file[offset : offset + len(data)] = data
 
 
-def kernel_code(name: str, code: bytes, launch: dict[str, Any]) -> KernelCode:
+def kernel_code(name: str, code: bytes, launch: Mapping[str, Any]) -> KernelCode:
     """A stored kernel's code and launch fields. Raises `ArtifactError` if a field is missing or out of range."""
     try:
         fields: dict[str, Any] = {field: launch[field] for field in _PLAIN_FIELDS}

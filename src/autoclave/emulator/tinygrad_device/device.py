@@ -14,17 +14,17 @@ from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.local_sizes import Size3, a630_max_threads, choose_local_size, workgroups
 from autoclave.compiler.profiles import profile_for
 from autoclave.emulator.a630.launch import bind_launch
-from autoclave.emulator.a630.program import LaunchStatistics
-from autoclave.emulator.a630.translation import launch_shape
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import Bytes
+from autoclave.emulator.program import LaunchStatistics
 from autoclave.emulator.tinygrad_device import rounding
 from autoclave.emulator.tinygrad_device.check import checked_run
 from autoclave.emulator.tinygrad_device.kernel import device_kernel
 from autoclave.emulator.tinygrad_device.settings import Settings
 from autoclave.emulator.tinygrad_device.survey import Survey
 from autoclave.emulator.tinygrad_device.translations import TranslatedKernel, Translations
+from autoclave.emulator.translation import launch_shape
 from autoclave.native.memory import aligned_bytes
 
 INSTRUCTIONS_PER_SECOND = 256 * 710e6

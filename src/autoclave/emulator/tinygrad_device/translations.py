@@ -9,7 +9,9 @@ from dataclasses import replace
 from math import prod
 from pathlib import Path
 
-from autoclave.emulator.a630.program import (
+from autoclave.emulator.jit import HostTarget
+from autoclave.emulator.launch import Launch
+from autoclave.emulator.program import (
     LaunchShape,
     LaunchStatistics,
     Program,
@@ -19,8 +21,6 @@ from autoclave.emulator.a630.program import (
     translate,
     unpack_translations,
 )
-from autoclave.emulator.jit import HostTarget
-from autoclave.emulator.launch import Launch
 from autoclave.errors import ArtifactError
 
 WORTH_OPTIMISING = 100_000_000

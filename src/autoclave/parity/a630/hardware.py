@@ -8,10 +8,10 @@ from typing import Any
 from autoclave import __version__
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact
-from autoclave.emulator.a630.program import Translation, unpack_translations
 from autoclave.emulator.jit import PORTABLE, HostTarget, best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
+from autoclave.emulator.program import Translation, unpack_translations
 from autoclave.errors import AutoclaveError
 from autoclave.parity.a630.cross_check import cross_check_results
 from autoclave.parity.a630.evidence import collect_evidence, evidence_result

@@ -25,11 +25,11 @@ ARRIVED_AT, ROUNDS_AT, FAILED_AT, YIELD_AT = range(0, 256, 64)
 COPY_UNIT = 1 << 16
 """Bytes of a copy that count as one workgroup."""
 
-_MODE = 0x9FC0
-"""MXCSR: flush to zero, all exceptions masked, denormals are zeros, round to nearest."""
-
 _SPINS = 250
 """Turns of waiting, of some 140 cycles each, before the processor is yielded, for each turn from then on."""
+
+_MODE = "{mode}"
+"""Stands in the text for MXCSR."""
 
 _RUN = f"""
 declare void @llvm.x86.sse.stmxcsr(ptr)
@@ -209,6 +209,7 @@ done:
 
 
 @cache
-def driver_code(target: HostTarget) -> CodeMemory:
-    """`run` and `copy`, loaded; their addresses are its first and second entry."""
-    return CodeMemory([load_object(compile_object(text, target), "driver") for text in (_RUN, _COPY)])
+def driver_code(target: HostTarget, mode: int) -> CodeMemory:
+    """`run` and `copy`, loaded; their addresses are its first and second entry. mode: MXCSR while launches run."""
+    texts = (_RUN.replace(_MODE, str(mode)), _COPY)
+    return CodeMemory([load_object(compile_object(text, target), "driver") for text in texts])

@@ -8,45 +8,24 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from collections.abc import Sequence as Items
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from autoclave.canonical import canonical_json
-from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.launch import KernelCode, kernel_of
-from autoclave.emulator.a630.translator.kernel import translate_kernel
-from autoclave.emulator.jit import HostTarget, compile_object, llvm_version
-from autoclave.emulator.launch import Launch, Size3
+from autoclave.emulator.architectures import DEVICES, architecture_of, translator_files
+from autoclave.emulator.jit import LANES, HostTarget, compile_object, llvm_version
+from autoclave.emulator.launch import MAX_THREADS, KernelCode, Launch, Size3
 from autoclave.emulator.translator.geometry import Geometry
 from autoclave.emulator.translator.kernel import KernelIr
 from autoclave.errors import ArtifactError, AutoclaveError, EmulationError
 
-MAX_THREADS = 1024
-"""Threads of a workgroup, as docs/artifact-format.md limits them."""
-
 MAX_THREAD_BYTES = 1 << 27
 """Memory of a host thread: registers, private and shared memory of a workgroup of `MAX_THREADS` take less."""
 
-_FORMAT = "autoclave a630 translations 1"
+_FORMAT = "autoclave translations 2"
 _IMAGE_FORMATS = frozenset({"float16", "float32"})
-
-_CODE_FIELDS = tuple(
-    field.name
-    for field in fields(KernelCode)
-    if field.name
-    in (
-        "private_bytes",
-        "shared_bytes",
-        "work_group_id",
-        "local_invocation_id",
-        "merged_registers",
-        "constant_demotion",
-    )
-)
-"""Launch fields that host code depends on, besides the number of buffers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +40,35 @@ class LaunchShape:
     def key(self, target: HostTarget) -> str:
         """A hex digest of code, launch fields that matter, shape, target, translator and LLVM build; not of names."""
         content = {
-            "buffers": len(self.kernel.buffer_slots),
+            "architecture": self.kernel.architecture,
+            "buffers": self.kernel.buffers,
             "code": hashlib.sha256(self.kernel.code).hexdigest(),
             "images": self.image_formats,
-            "launch": {field: getattr(self.kernel, field) for field in _CODE_FIELDS},
+            "launch": dict(self.kernel.translated_fields()),
             "llvm": llvm_version(),
             "local_size": self.local_size,
+            "private_bytes": self.kernel.private_bytes,
+            "shared_bytes": self.kernel.shared_bytes,
             "target": asdict(target),
             "textures": self.texture_formats,
-            "translator": _translator_digest(),
+            "translator": _translator_digest(self.kernel.architecture),
         }
         return hashlib.sha256(canonical_json(content)).hexdigest()
 
 
 @cache
-def _translator_digest() -> str:
+def _translator_digest(architecture: str) -> str:
     """The digest of all code that host code follows from: of just that, since an action has no other files."""
     digest = hashlib.sha256()
-    for path in translator_files():
+    for path in translator_files(architecture):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def translator_files() -> tuple[Path, ...]:
-    """The source files of the emulator that this module imports, itself among them, in an order that is always the same."""
-    emulator = Path(__file__).parents[1]
-    named = (emulator / name for name in _TRANSLATOR_FILES)
-    found = (path for folder in _TRANSLATOR_FOLDERS for path in sorted((emulator / folder).glob("*.py")))
-    return (*named, *found)
-
-
-_TRANSLATOR_FILES = (
-    "__init__.py",
-    "a630/__init__.py",
-    "a630/decoder.py",
-    "a630/instruction.py",
-    "a630/launch.py",
-    "a630/translation.py",
-    "elementary.py",
-    "ir.py",
-    "jit.py",
-    "launch.py",
-    "memory.py",
-)
-_TRANSLATOR_FOLDERS = ("a630/encoding", "a630/translator", "translator", "vector")
 
 
 def launch_shape(launch: Launch) -> LaunchShape:
     """The shape of `launch`."""
     return LaunchShape(
-        kernel_of(launch),
+        launch.kernel,
         launch.local_size,
         tuple(image.dtype for image in launch.images),
         tuple(texture.dtype for texture in launch.textures),
@@ -121,23 +79,25 @@ def launch_shape(launch: Launch) -> LaunchShape:
 class Translation:
     """Host code of one shape.
 
-    key: `LaunchShape.key`. kernel: a name for messages. code: a relocatable ELF object. thread_bytes: memory that each host
-    thread needs. order, packed: how threads lie in vectors, see `translator.geometry.Geometry`. ordered: one host thread has to
-    run all of its workgroups.
+    key: `LaunchShape.key`. architecture: the GPU. kernel: a name for messages. code: a relocatable ELF object. thread_bytes:
+    memory that each host thread needs. lanes, order, packed: how threads lie in vectors, see `translator.geometry.Geometry`.
+    ordered: one host thread has to run all of its workgroups.
     """
 
     key: str
+    architecture: str
     kernel: str
     target: HostTarget
     code: bytes
     thread_bytes: int
+    lanes: int
     order: Size3
     packed: int
     ordered: bool
 
     def geometry(self, local_size: Size3) -> Geometry:
         """How threads lie in vectors."""
-        return Geometry(local_size, self.target.lanes, self.order, self.packed)
+        return Geometry(local_size, self.lanes, self.order, self.packed)
 
 
 def translate(shape: LaunchShape, target: HostTarget) -> Translation:
@@ -145,10 +105,12 @@ def translate(shape: LaunchShape, target: HostTarget) -> Translation:
     made = translate_to_ir(shape, target)
     return Translation(
         shape.key(target),
+        shape.kernel.architecture,
         shape.kernel.name,
         target,
         compile_object(made.text, target),
         made.thread_bytes,
+        made.geometry.lanes,
         made.geometry.order,
         made.geometry.packed,
         made.ordered,
@@ -158,15 +120,8 @@ def translate(shape: LaunchShape, target: HostTarget) -> Translation:
 def translate_to_ir(shape: LaunchShape, target: HostTarget) -> KernelIr:
     """The LLVM IR of one kernel. Raises as `translate`."""
     _check(shape)
-    kernel = shape.kernel
-    return translate_kernel(
-        kernel,
-        decode_kernel(kernel.code, kernel.name),
-        shape.local_size,
-        target.lanes,
-        shape.image_formats,
-        shape.texture_formats,
-        target.f16c,
+    return architecture_of(shape.kernel).translate(
+        shape.kernel, shape.local_size, shape.image_formats, shape.texture_formats, target
     )
 
 
@@ -218,7 +173,7 @@ def _shares(shapes: list[LaunchShape], processes: int) -> list[list[LaunchShape]
 
 def _start_worker(share: list[LaunchShape], target: HostTarget) -> "subprocess.Popen[bytes]":
     worker = subprocess.Popen(
-        [sys.executable, "-m", "autoclave.emulator.a630.translation"],
+        [sys.executable, "-m", "autoclave.emulator.translation"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -260,8 +215,10 @@ def pack_translations(translations: Iterable[Translation]) -> bytes:
     ordered = [different[key] for key in sorted(different)]
     entries = [
         {
+            "architecture": each.architecture,
             "key": each.key,
             "kernel": each.kernel,
+            "lanes": each.lanes,
             "order": each.order,
             "ordered": each.ordered,
             "packed": each.packed,
@@ -303,21 +260,31 @@ def _unpacked(entry: dict[str, Any], code: bytes) -> Translation:
         raise ValueError(f"translation {entry['key']!r} is cut short, or its order is {entry['order']}")
     if not 0 < int(entry["thread_bytes"]) <= MAX_THREAD_BYTES:
         raise ValueError(f"translation {entry['key']!r} wants {entry['thread_bytes']} bytes for each thread")
+    if entry["lanes"] not in LANES:
+        raise ValueError(f"translation {entry['key']!r} has vectors of {entry['lanes']} lanes")
     x, y, z = entry["order"]
     return Translation(
         str(entry["key"]),
+        _known(str(entry["architecture"])),
         str(entry["kernel"]),
         target,
         code,
         int(entry["thread_bytes"]),
+        int(entry["lanes"]),
         (x, y, z),
         int(entry["packed"]),
         bool(entry["ordered"]),
     )
 
 
+def _known(name: str) -> str:
+    if name not in DEVICES.values():
+        raise ValueError(f"it has host code of {name!r}")
+    return name
+
+
 if __name__ == "__main__":
     # Pickled classes have to be those of the importable module.
-    from autoclave.emulator.a630 import translation
+    from autoclave.emulator import translation
 
     translation._work()

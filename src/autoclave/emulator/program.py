@@ -1,4 +1,4 @@
-"""a630 kernels as host code: translated once, loaded, and launched without further work in Python.
+"""Kernels as host code: translated once, loaded, and launched without further work in Python.
 
     shape = launch_shape(launch)                    # what of a launch the host code depends on
     translation = translate(shape, best_target())   # slow; bytes, to be kept and shared
@@ -20,9 +20,13 @@ from math import prod
 
 import numpy as np
 
-from autoclave.emulator.a630 import driver
-from autoclave.emulator.a630.launch import MAX_CONSTANT_VECTORS
-from autoclave.emulator.a630.translation import (
+from autoclave.emulator import driver
+from autoclave.emulator.architecture import FLUSHING_MODE
+from autoclave.emulator.architectures import architecture
+from autoclave.emulator.jit import BASELINE
+from autoclave.emulator.launch import MAX_CONSTANT_BYTES, Launch
+from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
+from autoclave.emulator.translation import (
     LaunchShape,
     Translation,
     launch_shape,
@@ -31,9 +35,6 @@ from autoclave.emulator.a630.translation import (
     translate_all,
     unpack_translations,
 )
-from autoclave.emulator.jit import HostTarget
-from autoclave.emulator.launch import Launch
-from autoclave.emulator.memory import BUFFER_STRIDE, BoundBuffer, BoundImage, Bytes, guest_address
 from autoclave.emulator.translator import frame
 from autoclave.emulator.translator.geometry import Geometry
 from autoclave.errors import BudgetExceeded, EmulationError, MemoryFault
@@ -76,7 +77,7 @@ _PIXEL_BYTES = {"float16": 8, "float32": 16}
 
 @dataclass(frozen=True, slots=True)
 class LaunchStatistics:
-    """What one launch executed: `instructions` is the sum over all threads, (rptN) counted once for each repetition."""
+    """What one launch executed: `instructions` is the sum over all threads, repetitions counted one by one."""
 
     instructions: int
 
@@ -151,7 +152,7 @@ def _launch_block(launch: Launch) -> Bytes:
     images = launch.images + launch.textures
     block = aligned_bytes(frame.launch_bytes(len(launch.buffers), len(images)))
     _place(block, 0, struct.pack("<3I", *launch.global_size))
-    if len(launch.constants) > 16 * MAX_CONSTANT_VECTORS:
+    if len(launch.constants) > MAX_CONSTANT_BYTES:
         raise EmulationError(f"launching kernel {launch.kernel.name!r}: {len(launch.constants)} bytes of constants")
     _place(block, frame.CONSTANTS_AT, launch.constants)
     if len(launch.buffers) != launch.kernel.buffers:
@@ -219,8 +220,7 @@ class Sequence:
         self._steps = tuple(steps)
         self._threads = max(1, threads)
         launches = [step for step in self._steps if isinstance(step, PreparedLaunch)]
-        target = launches[0].program.translation.target if launches else HostTarget("x86-64", "", 8)
-        self._driver = driver.driver_code(target)
+        self._driver = _driver_of({step.program.translation.architecture for step in launches}, launches)
         self._function = _RUN(self._driver.entries[0])
         size = max((step.program.translation.thread_bytes for step in launches), default=frame.SCRATCH_AT)
         self._blocks = [aligned_bytes(size) for _ in range(self._threads)]
@@ -292,6 +292,17 @@ class Sequence:
         return step
 
 
+def _driver_of(architectures: set[str], launches: Items[PreparedLaunch]) -> CodeMemory:
+    """What runs the launches. Raises `EmulationError` if they are of several GPUs, whose floats differ."""
+    if not launches:
+        return driver.driver_code(BASELINE, FLUSHING_MODE)
+    if len(architectures) > 1:
+        raise EmulationError(
+            f"a sequence has launches of {' and '.join(sorted(architectures))}; it takes those of one GPU"
+        )
+    return driver.driver_code(launches[0].program.translation.target, architecture(*architectures).mode)
+
+
 def _started_threads(count: int) -> ThreadPoolExecutor:
     """`count` threads that are there already: host code waits for all of a sequence's threads, so none may fail to start."""
     threads = ThreadPoolExecutor(count)
@@ -349,8 +360,10 @@ class _Fault:
     def _what(self, launch: Launch) -> str:
         if self.kind == frame.SHARED_FAULT:
             return f"access of {self.size} bytes at {self.address:#x} of {launch.kernel.shared_bytes} bytes of shared memory"
+        if self.kind == frame.PRIVATE_FAULT:
+            return f"access of {self.size} bytes at {self.address:#x} of {launch.kernel.private_bytes} bytes of private memory"
         if self.kind == frame.REGISTER_FAULT:
-            return f"a0.x names a register or constant that there is not: number {self.address - (1 << 32) * (self.address >> 31)}"
+            return f"an index names a register or constant that there is not: number {self.address - (1 << 32) * (self.address >> 31)}"
         slot, offset = self.address // BUFFER_STRIDE - 1, self.address % BUFFER_STRIDE
         verb = "write" if self.kind == frame.READ_ONLY_FAULT else "access"
         what = f"{verb} of {self.size} bytes at address {self.address:#x}"
