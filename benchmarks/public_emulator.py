@@ -33,12 +33,12 @@ import numpy as np
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.a630.interpreter import interpret_workgroup
-from autoclave.emulator.a630.overlay import Overlay
-from autoclave.emulator.a630.program import Sequence
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BoundImage
 from autoclave.emulator.model import EmulatedModel, Placement, Step
+from autoclave.emulator.overlay import Overlay
+from autoclave.emulator.program import Sequence
 from autoclave.parity.inputs import CHECK_SEED, check_inputs
 
 OWN_RUNS = 5
