@@ -36,10 +36,14 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Literal32:
-    """A constant: the bits that the operation sees, at the width of the operand's type. `inline`: not a word of its own."""
+    """A constant: the bits that the operation sees, at the width of the operand's type (of a matrix, of each element).
+
+    inline: not a word of its own. encoded: the code of an inline constant, the word of another; None lets the encoder choose.
+    """
 
     bits: int
     inline: bool
+    encoded: int | None = None
 
 
 Operand = Register | Literal32

@@ -1,0 +1,91 @@
+"""Records of VOP3P: packed operations, v_fma_mix, dot products and matrices."""
+
+from collections.abc import Iterable
+
+from autoclave.emulator.rdna4.encoding.codec import (
+    Record,
+    Words,
+    read_destinations,
+    read_operand,
+    source,
+    unused,
+    write_destinations,
+    write_sources,
+)
+from autoclave.emulator.rdna4.encoding.form import Form, Slot
+from autoclave.emulator.rdna4.encoding.lanes import read_dpp, write_dpp
+from autoclave.emulator.rdna4.encoding.layout import Reserved
+from autoclave.emulator.rdna4.instruction import Instruction, Source
+
+_PLACES = ("src0", "src1", "src2")
+
+
+class Packed:
+    """VOP3P. Flag "mix": each source is a float of 32 bits or one half of a register, as OPSEL_HI says; NEG_HI is ABS."""
+
+    def read(self, form: Form, words: Words, pc: int) -> Record:
+        """Operands, modifiers and DPP; see `Codec`."""
+        fields = words.fields
+        dpp = read_dpp(words)
+        if words.dpp is not None and any(words.dpp.get(sign, 0) for sign in ("neg0", "abs0", "neg1", "abs1")):
+            raise Reserved("signs in the DPP word of VOP3P")
+        unused(form, words, _PLACES)
+        upper = fields["opsel_hi"] | fields["opsel_hi2"] << 2
+        absent = sum(1 << number for number in range(len(form.sources), 3))
+        if (fields["opsel"] | fields["neg"] | fields["neg_hi"] | ~upper) & absent:
+            raise Reserved(f"modifiers of a third source, which {form.name} lacks")
+        read = _mixed if "mix" in form.flags else _packed
+        return {
+            "destinations": read_destinations(form, words, form.name == "v_fma_mixhi_f16"),
+            "sources": tuple(
+                read(
+                    slot,
+                    words,
+                    *(bool(bits >> number & 1) for bits in (fields["neg"], fields["neg_hi"], fields["opsel"], upper)),
+                )
+                for number, slot in enumerate(form.sources)
+            ),
+            "clamp": bool(fields["clamp"]),
+            "dpp": dpp,
+        }
+
+    def write(self, form: Form, instruction: Instruction) -> Words:
+        """Operands, modifiers and DPP; see `Codec`."""
+        words = Words()
+        write_destinations(form, instruction.destinations, words)
+        sources = instruction.sources
+        if "mix" in form.flags:
+            sources = tuple(
+                Source(
+                    each.operand, each.type, each.negated, False, each.high, each.high_of_second, each.negated_second
+                )
+                for each in sources
+            )
+        write_sources(form.sources, sources, words)
+        upper = _bits(source.high_of_second for source in sources) | (0b111 << len(sources) & 0b111)
+        words.fields |= {
+            "clamp": int(instruction.clamp),
+            "neg": _bits(source.negated for source in sources),
+            "neg_hi": _bits(source.negated_second for source in sources),
+            "opsel": _bits(source.high for source in sources),
+            "opsel_hi": upper & 3,
+            "opsel_hi2": upper >> 2,
+        }
+        write_dpp(instruction.dpp, words)
+        return words
+
+
+def _packed(slot: Slot, words: Words, negated: bool, negated_second: bool, high: bool, high_of_second: bool) -> Source:
+    return source(read_operand(slot, words), slot.type, negated, False, high, high_of_second, negated_second)
+
+
+def _mixed(slot: Slot, words: Words, negated: bool, absolute: bool, high: bool, half: bool) -> Source:
+    if high and not half:
+        raise Reserved("the upper half of an operand of 32 bits")
+    type = "f16" if half else "f32"
+    operand = read_operand(Slot(slot.place, type, slot.kind), words, high)
+    return source(operand, type, negated, absolute, high, half, absolute)
+
+
+def _bits(flags: Iterable[bool]) -> int:
+    return sum(int(flag) << number for number, flag in enumerate(flags))

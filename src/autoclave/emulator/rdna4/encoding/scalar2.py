@@ -1,0 +1,133 @@
+"""Scalar operations of two sources, SOP2, and comparisons, SOPC (the manual, chapters of these names)."""
+
+from autoclave.emulator.rdna4.encoding.form import Form, parse
+
+FORMS: tuple[Form, ...] = parse(
+    "SOP2",
+    """
+       0 s_add_co_u32         u32 = u32 u32
+       1 s_sub_co_u32         u32 = u32 u32
+       2 s_add_co_i32         i32 = i32 i32
+       3 s_sub_co_i32         i32 = i32 i32
+       4 s_add_co_ci_u32      u32 = u32 u32
+       5 s_sub_co_ci_u32      u32 = u32 u32
+       6 s_absdiff_i32        i32 = i32 i32
+       8 s_lshl_b32           u32 = u32 u32
+       9 s_lshl_b64           u64 = u64 u32
+      10 s_lshr_b32           u32 = u32 u32
+      11 s_lshr_b64           u64 = u64 u32
+      12 s_ashr_i32           i32 = i32 u32
+      13 s_ashr_i64           i64 = i64 u32
+      14 s_lshl1_add_u32      u32 = u32 u32
+      15 s_lshl2_add_u32      u32 = u32 u32
+      16 s_lshl3_add_u32      u32 = u32 u32
+      17 s_lshl4_add_u32      u32 = u32 u32
+      18 s_min_i32            i32 = i32 i32
+      19 s_min_u32            u32 = u32 u32
+      20 s_max_i32            i32 = i32 i32
+      21 s_max_u32            u32 = u32 u32
+      22 s_and_b32            u32 = u32 u32
+      23 s_and_b64            u64 = u64 u64
+      24 s_or_b32             u32 = u32 u32
+      25 s_or_b64             u64 = u64 u64
+      26 s_xor_b32            u32 = u32 u32
+      27 s_xor_b64            u64 = u64 u64
+      28 s_nand_b32           u32 = u32 u32
+      29 s_nand_b64           u64 = u64 u64
+      30 s_nor_b32            u32 = u32 u32
+      31 s_nor_b64            u64 = u64 u64
+      32 s_xnor_b32           u32 = u32 u32
+      33 s_xnor_b64           u64 = u64 u64
+      34 s_and_not1_b32       u32 = u32 u32
+      35 s_and_not1_b64       u64 = u64 u64
+      36 s_or_not1_b32        u32 = u32 u32
+      37 s_or_not1_b64        u64 = u64 u64
+      38 s_bfe_u32            u32 = u32 u32
+      39 s_bfe_i32            i32 = i32 u32
+      40 s_bfe_u64            u64 = u64 u32
+      41 s_bfe_i64            i64 = i64 u32
+      42 s_bfm_b32            u32 = u32 u32
+      43 s_bfm_b64            u64 = u32 u32
+      44 s_mul_i32            i32 = i32 i32
+      45 s_mul_hi_u32         u32 = u32 u32
+      46 s_mul_hi_i32         i32 = i32 i32
+      48 s_cselect_b32        b32 = b32 b32
+      49 s_cselect_b64        b64 = b64 b64
+      50 s_pack_ll_b32_b16    b32 = b16 b16
+      51 s_pack_lh_b32_b16    b32 = b16 b32
+      52 s_pack_hh_b32_b16    b32 = b32 b32
+      53 s_pack_hl_b32_b16    b32 = b32 b16
+      64 s_add_f32            f32 = f32 f32
+      65 s_sub_f32            f32 = f32 f32
+      66 s_min_num_f32        f32 = f32 f32
+      67 s_max_num_f32        f32 = f32 f32
+      68 s_mul_f32            f32 = f32 f32
+      69 s_fmaak_f32          f32 = f32 f32 literal:f32
+      70 s_fmamk_f32          f32 = f32 literal:f32 f32
+      71 s_fmac_f32           f32 = f32 f32 (old)
+      72 s_cvt_pk_rtz_f16_f32 f16x2 = f32 f32
+      73 s_add_f16            f16 = f16 f16
+      74 s_sub_f16            f16 = f16 f16
+      75 s_min_num_f16        f16 = f16 f16
+      76 s_max_num_f16        f16 = f16 f16
+      77 s_mul_f16            f16 = f16 f16
+      78 s_fmac_f16           f16 = f16 f16 (old)
+      79 s_minimum_f32        f32 = f32 f32
+      80 s_maximum_f32        f32 = f32 f32
+      81 s_minimum_f16        f16 = f16 f16
+      82 s_maximum_f16        f16 = f16 f16
+      83 s_add_nc_u64         u64 = u64 u64
+      84 s_sub_nc_u64         u64 = u64 u64
+      85 s_mul_u64            u64 = u64 u64
+    """,
+) + parse(
+    "SOPC",
+    """
+       0 s_cmp_eq_i32   = i32 i32
+       1 s_cmp_lg_i32   = i32 i32
+       2 s_cmp_gt_i32   = i32 i32
+       3 s_cmp_ge_i32   = i32 i32
+       4 s_cmp_lt_i32   = i32 i32
+       5 s_cmp_le_i32   = i32 i32
+       6 s_cmp_eq_u32   = u32 u32
+       7 s_cmp_lg_u32   = u32 u32
+       8 s_cmp_gt_u32   = u32 u32
+       9 s_cmp_ge_u32   = u32 u32
+      10 s_cmp_lt_u32   = u32 u32
+      11 s_cmp_le_u32   = u32 u32
+      12 s_bitcmp0_b32  = u32 u32
+      13 s_bitcmp1_b32  = u32 u32
+      14 s_bitcmp0_b64  = u64 u32
+      15 s_bitcmp1_b64  = u64 u32
+      16 s_cmp_eq_u64   = u64 u64
+      17 s_cmp_lg_u64   = u64 u64
+      65 s_cmp_lt_f32   = f32 f32
+      66 s_cmp_eq_f32   = f32 f32
+      67 s_cmp_le_f32   = f32 f32
+      68 s_cmp_gt_f32   = f32 f32
+      69 s_cmp_lg_f32   = f32 f32
+      70 s_cmp_ge_f32   = f32 f32
+      71 s_cmp_o_f32    = f32 f32
+      72 s_cmp_u_f32    = f32 f32
+      73 s_cmp_nge_f32  = f32 f32
+      74 s_cmp_nlg_f32  = f32 f32
+      75 s_cmp_ngt_f32  = f32 f32
+      76 s_cmp_nle_f32  = f32 f32
+      77 s_cmp_neq_f32  = f32 f32
+      78 s_cmp_nlt_f32  = f32 f32
+      81 s_cmp_lt_f16   = f16 f16
+      82 s_cmp_eq_f16   = f16 f16
+      83 s_cmp_le_f16   = f16 f16
+      84 s_cmp_gt_f16   = f16 f16
+      85 s_cmp_lg_f16   = f16 f16
+      86 s_cmp_ge_f16   = f16 f16
+      87 s_cmp_o_f16    = f16 f16
+      88 s_cmp_u_f16    = f16 f16
+      89 s_cmp_nge_f16  = f16 f16
+      90 s_cmp_nlg_f16  = f16 f16
+      91 s_cmp_ngt_f16  = f16 f16
+      92 s_cmp_nle_f16  = f16 f16
+      93 s_cmp_neq_f16  = f16 f16
+      94 s_cmp_nlt_f16  = f16 f16
+    """,
+)
