@@ -183,7 +183,7 @@ def test_a_model_that_cannot_be_compiled_is_explained(tmp_path: Path, model: byt
     [
         ({"tinygrad": "0.13.0"}, "tinygrad 0.13.0 is not a version that this compiler knows; known: 0.14.0"),
         ({"hardware": "tici"}, "hardware 'tici' is unknown"),
-        ({"hardware": "chestnut", "renderer": "hip"}, "the HIP renderer (comgr) is not built in yet"),
+        ({"hardware": "chestnut", "renderer": "hip"}, "there is no libamd_comgr.so.3 in /nonexistent/comgr"),
         ({"hardware": "chestnut", "absent_flags": []}, "does not know the flag TC_MIN_GLOBALS"),
         ({"model": "missing.onnx"}, "missing.onnx"),
     ],

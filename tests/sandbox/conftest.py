@@ -1,6 +1,6 @@
 """Real trees and a real bubblewrap: the locked ones, fetched once a session by the project's own fetch scripts.
 
-AUTOCLAVE_TEST_TREES may name a directory that has them already, as `bubblewrap/` and `python/`.
+AUTOCLAVE_TEST_TREES may name a directory that has some of them already: `bubblewrap/`, `python/`, `comgr/`, `tinygrad/`.
 """
 
 import os
@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from sandbox.launched_action import ABI, USERS, Action, make_action
+from sandbox.launched_action import USERS, Action, deb_options, host_options, make_action
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FETCH = CHECKOUT / "src/autoclave_pants/fetch"
@@ -51,31 +51,57 @@ def unpacked(kind: str, packages: Path, tree: Path) -> Path:
     return tree
 
 
+def given_tree(name: str) -> Path | None:
+    """The tree of this name that the test's user has already."""
+    tree = Path(os.environ.get("AUTOCLAVE_TEST_TREES", "/nonexistent"), name)
+    return tree if tree.is_dir() else None
+
+
+def wheel_tree(name: str, lock: Path, place: Path, request: pytest.FixtureRequest) -> Path:
+    """The tree of locked wheels."""
+    if given := given_tree(name):
+        return given
+    wheels = place / f"{name}-wheels"
+    command = [request.getfixturevalue("pip_python"), FETCH / "wheels.py", "--component", name]
+    subprocess.run([*command, "--lock", lock, "--python-abi", "cp313", "--output", wheels], check=True)
+    return unpacked("wheel", wheels, place / name)
+
+
+def deb_tree(name: str, lock: Path, place: Path) -> Path:
+    """The tree of locked Debian packages; skips where they cannot be had, with the reason."""
+    if given := given_tree(name):
+        return given
+    debs = place / f"{name}-debs"
+    command: list[str | Path] = [sys.executable, FETCH / "debs.py", "--component", name]
+    result = subprocess.run([*command, "--lock", lock, "--output", debs], stderr=subprocess.PIPE, text=True)
+    if result.returncode == UNAVAILABLE:
+        pytest.skip(result.stderr)
+    assert result.returncode == 0, result.stderr
+    return unpacked("deb", debs, place / name)
+
+
 @pytest.fixture(scope="session")
 def bubblewrap(place: Path, request: pytest.FixtureRequest) -> Path:
     """The tree of the locked bubblewrap."""
-    if "AUTOCLAVE_TEST_TREES" in os.environ:
-        return Path(os.environ["AUTOCLAVE_TEST_TREES"], "bubblewrap")
-    wheels = place / "wheels"
-    lock = LOCKS / "bubblewrap.lock"
-    command = [request.getfixturevalue("pip_python"), FETCH / "wheels.py", "--component", "bubblewrap"]
-    subprocess.run([*command, "--lock", lock, "--python-abi", "cp313", "--output", wheels], check=True)
-    return unpacked("wheel", wheels, place / "bubblewrap")
+    return wheel_tree("bubblewrap", LOCKS / "bubblewrap.lock", place, request)
+
+
+@pytest.fixture(scope="session")
+def tinygrad(place: Path, request: pytest.FixtureRequest) -> Path:
+    """The tree of the locked tinygrad."""
+    return wheel_tree("tinygrad", CHECKOUT / "tinygrad_repo/tinygrad-0.14.0.lock", place, request)
 
 
 @pytest.fixture(scope="session")
 def deb_python(place: Path) -> Path:
     """The root file system of the locked Debian Python 3.13."""
-    if "AUTOCLAVE_TEST_TREES" in os.environ:
-        return Path(os.environ["AUTOCLAVE_TEST_TREES"], "python")
-    debs = place / "debs"
-    command: list[str | Path] = [sys.executable, FETCH / "debs.py", "--component", "python"]
-    command += ["--lock", LOCKS / "python-3.13.lock", "--output", debs]
-    result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    if result.returncode == UNAVAILABLE:
-        pytest.skip(result.stderr)
-    assert result.returncode == 0, result.stderr
-    return unpacked("deb", debs, place / "python")
+    return deb_tree("python", LOCKS / "python-3.13.lock", place)
+
+
+@pytest.fixture(scope="session")
+def comgr(place: Path) -> Path:
+    """The tree of the locked comgr, with the libraries and the loader that it needs."""
+    return deb_tree("comgr", LOCKS / "comgr-7.0.2.lock", place)
 
 
 @pytest.fixture(scope="session")
@@ -104,16 +130,6 @@ def user(request: pytest.FixtureRequest) -> int:
     """As whom the launcher runs; root and an ordinary user when root runs the tests, who may become both."""
     uid: int = request.param
     return uid
-
-
-def deb_options(root: Path) -> list[str]:
-    """The launcher's options for an interpreter unpacked from Debian packages."""
-    return ["--python-tree", str(root), "--python-abi", "cp313"]
-
-
-def host_options(executable: Path) -> list[str]:
-    """The launcher's options for an interpreter of this machine."""
-    return ["--python-link", str(executable), "--python-abi", ABI]
 
 
 @pytest.fixture(params=["deb", "host"])

@@ -76,3 +76,13 @@ def make_action(directory: Path, options: list[str], user: int) -> Action:
     for path in [directory, *directory.rglob("*")]:
         os.chown(path, user, user)
     return Action(directory, options, user)
+
+
+def deb_options(root: Path) -> list[str]:
+    """The launcher's options for an interpreter unpacked from Debian packages."""
+    return ["--python-tree", str(root), "--python-abi", "cp313"]
+
+
+def host_options(executable: Path) -> list[str]:
+    """The launcher's options for an interpreter of this machine."""
+    return ["--python-link", str(executable), "--python-abi", ABI]
