@@ -68,6 +68,18 @@ class Scalars:
             word.mask = self.mask_of(word.bits)
         return word.mask
 
+    def is_zero(self, number: int) -> Value:
+        """Whether a register is 0."""
+        word = self._word(number)
+        if word.bits is None:
+            assert word.mask is not None
+            return self._ir.invert(self._ir.any(word.mask))
+        return self._ir.compare("eq", word.bits, constant(0, "i32"))
+
+    def assume(self, number: int, bits: Value | None, mask: Value) -> None:
+        """Take a register for what it is known to hold."""
+        self._known[number] = Word(bits, mask)
+
     def bits_of(self, mask: Value) -> Value:
         """<lanes x i1> as i32."""
         lanes = self._forms.lanes
@@ -103,6 +115,10 @@ class Scalars:
         """Let SCC be an i1."""
         self._scc = value
         self._scc_written = True
+
+    def variable_of_scc(self) -> Value | None:
+        """Where SCC lies between blocks; None if nobody has asked for it."""
+        return self._scc_variable
 
     def _place_of_scc(self) -> Value:
         if self._scc_variable is None:

@@ -1,6 +1,6 @@
 """The variables that registers lie in between blocks, and the places that sets of registers are made of.
 
-A set is an integer. Its bits: the lower halves of 256 vector registers, their upper halves, 256 scalar registers.
+A set is an integer. Its bits: the lower halves of 256 vector registers, their upper halves, scalar registers.
 """
 
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from autoclave.emulator.rdna4.translator.content import Content
 from autoclave.emulator.rdna4.translator.forms import Forms
 
 VECTOR_REGISTERS = 256
+SCALAR_REGISTERS = 128
 SCALAR_PLACE = 2 * VECTOR_REGISTERS
 
 

@@ -10,22 +10,32 @@ Rules of operations are functions of a `Wave` and an `Instruction`. They take so
 results by `write`, `write_number`, `write_scalar`, `write_mask`, and know nothing of halves' places, of EXEC or of blocks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, numbers
 from autoclave.emulator.rdna4.instruction import EXEC, NULL, SCC, Destination, Literal32, Register, Source
 from autoclave.emulator.rdna4.translator.content import Content, Half
 from autoclave.emulator.rdna4.translator.forms import Forms
-from autoclave.emulator.rdna4.translator.scalars import Scalars
-from autoclave.emulator.rdna4.translator.variables import Variables
+from autoclave.emulator.rdna4.translator.scalars import WAVE, Scalars
+from autoclave.emulator.rdna4.translator.variables import (
+    SCALAR_PLACE,
+    SCALAR_REGISTERS,
+    VECTOR_REGISTERS,
+    Variables,
+    vector_place,
+)
+
+DPP_REGISTER = VECTOR_REGISTERS
+"""A number that no register has: what DPP made of the first source."""
 
 
 class Wave:
     """All registers of the current wave.
 
-    mask: the lanes that may access memory: those that are on, None if all are. valid: the lanes that hold a thread, None if all do.
-    pc: of the instruction that is being translated.
+    valid: the lanes that hold a thread, None if all do.
+    pc: of the instruction that is being translated. full, kept, live: what is known there, see `execution` and `observation`: whether all
+    lanes are on, what lanes that are off may be asked for later, what is read behind it. literals: registers that hold a constant.
     """
 
     def __init__(self, builder: Builder, lanes: int, f16c: bool) -> None:
@@ -38,6 +48,10 @@ class Wave:
         self.pc = 0
         self.full = True
         self.kept = -1
+        self.live = -1
+        self.literals: Mapping[int, int] = {}
+        self._only: Value | None = None
+        self._pending: dict[int, Content] | None = None
         self._known: dict[int, Content] = {}
         self._written: dict[int, None] = {}
 
@@ -58,8 +72,12 @@ class Wave:
         if width == 64:
             return self._pair(operand)
         if operand.file == "s":
-            return self.forms.vector(self.scalars.read(operand.number))
+            return self.forms.vector(self._word(operand.number))
         return self.forms.bits(self.content(operand.number))
+
+    def _word(self, number: int) -> Value:
+        """A scalar register, or SCC, as i32."""
+        return self.ir.convert("zext", self.scc(), "i32") if number == SCC else self.scalars.read(number)
 
     def _pair(self, operand: Register) -> Value:
         """Two registers as <lanes x i64>."""
@@ -178,7 +196,21 @@ class Wave:
 
     def exec_mask(self) -> Value | None:
         """The lanes that are on, <lanes x i1>; None if all that hold a thread are."""
-        return None if self.full else self.scalars.read_mask(EXEC)
+        on = None if self.full else self.scalars.read_mask(EXEC)
+        if on is None or self._only is None:
+            return on if self._only is None else self._only
+        return self.ir.binary("and", on, self._only)
+
+    @contextmanager
+    def only(self, mask: Value | None, first: Value) -> Iterator[None]:
+        """Within: write these lanes only, and find `first`, <lanes x i32>, in `DPP_REGISTER`."""
+        kept, self._only = self.kept, mask
+        if mask is not None:
+            self.kept = -1
+        self._known[DPP_REGISTER] = Content(bits=first)
+        yield
+        self.kept, self._only = kept, None
+        del self._known[DPP_REGISTER]
 
     @property
     def mask_of_memory(self) -> Value | None:
@@ -205,6 +237,14 @@ class Wave:
             return Content(scalar=uniform)
         literal = _splatted(value)
         return Content(bits=value, scalar=literal) if literal is not None else Content(bits=value)
+
+    def write_half_alone(self, number: int, value: Value) -> None:
+        """Let a vector register hold 16 bits, zero-extended."""
+        scalar = lanes_of(value.type) is None
+        if scalar:
+            self._put(number, Content(scalar=self.ir.convert("zext", value, "i32")))
+        else:
+            self._put(number, Content(halves=(Half(bits=value), Half(zero=True))))
 
     def write_number(self, destination: Destination, value: Value, canonical: bool) -> None:
         """A float result, in the lanes that are on: of a half a float that holds it exactly, of f64 a double.
@@ -252,19 +292,90 @@ class Wave:
     def content(self, number: int) -> Content:
         """What a vector register holds."""
         if number not in self._known:
-            self._known[number] = Content(bits=self.variables.load_vector(number))
+            self._known[number] = self._found(number)
         return self._known[number]
+
+    def _found(self, number: int) -> Content:
+        """What a register holds at the block's start."""
+        if number in self.literals:
+            literal = self.literals[number]
+            return Content(bits=constant(literal, self.type("i32")), scalar=constant(literal, "i32"))
+        return Content(bits=self.variables.load_vector(number))
+
+    def uniform(self, number: int) -> Value | None:
+        """The i32 that a vector register holds in every lane; None if nothing is known of that."""
+        return self.content(number).scalar
+
+    def move(self, destination: Destination, source: Source) -> None:
+        """Copy 16 or 32 bits in whatever form they are."""
+        operand = source.operand
+        if _width(source.type) == 16:
+            self._put_half(destination.operand, self.half(operand))
+        elif isinstance(operand, Register):
+            self._put(destination.operand.number, self._whole(operand))
+        else:
+            self._put(destination.operand.number, self._content(constant(operand.bits, "i32")))
+
+    def _whole(self, operand: Register | Literal32) -> Content:
+        """32 bits of a source."""
+        if isinstance(operand, Literal32):
+            return self._content(constant(operand.bits, "i32"))
+        if operand.file == "v":
+            return self.content(operand.number)
+        return Content(scalar=self._word(operand.number))
+
+    def select(self, destination: Destination, condition: Value, chosen: Source, other: Source) -> None:
+        """`chosen` where `condition`, else `other`, of 16 or 32 bits, without modifiers, in whatever form they are."""
+        register = destination.operand
+        if _width(destination.type) == 16:
+            half = self._merged_half(condition, self.half(chosen.operand), self.half(other.operand))
+            self._put_half(register, half)
+            return
+        new, old = self._whole(chosen.operand), self._whole(other.operand)
+        if not (_is_packed(new) or _is_packed(old)):
+            self._put(register.number, self._merged(condition, new, old, 3))
+            return
+        pairs = zip(self.forms.halves(new), self.forms.halves(old), strict=True)
+        low, high = (
+            self._merged_half(condition, *pair) if self.live & vector_place(register.number, 1 + place) else _unseen()
+            for place, pair in enumerate(pairs)
+        )
+        self._put(register.number, Content(halves=(low, high)))
 
     def _put_half(self, register: Register, half: Half) -> None:
         low, high = self.forms.halves(self.content(register.number))
         pair = (low, half) if register.high else (half, high)
         self._put(register.number, Content(halves=pair), halves=2 if register.high else 1)
 
+    def write_every_lane(self, number: int, value: Value) -> None:
+        """Let a vector register hold <lanes x i32>, or <lanes x float> with NaNs as they come, whatever EXEC is."""
+        floats = element_type(value.type) == "float"
+        self._known[number] = Content(number=value, loose=True) if floats else Content(bits=value)
+        self._written[number] = None
+
+    def write_halves_of_every_lane(self, number: int, low: Half, high: Half) -> None:
+        """The same with both halves."""
+        self._known[number] = Content(halves=(low, high))
+        self._written[number] = None
+
+    @contextmanager
+    def reading_as_before(self) -> Iterator[None]:
+        """Within: what is written is read only afterwards."""
+        self._pending = {}
+        yield
+        pending, self._pending = self._pending, None
+        for number, content in pending.items():
+            self._known[number] = content
+            self._written[number] = None
+
     def _put(self, number: int, content: Content, halves: int = 3) -> None:
         """Let a register hold `content`. halves: 1 the lower half changes, 2 the upper one, 3 both."""
         on = self.exec_mask()
         if on is not None and self.variables.kept(self.kept, number, halves):
             content = self._merged(on, content, self.content(number), halves)
+        if self._pending is not None:
+            self._pending[number] = content
+            return
         self._known[number] = content
         self._written[number] = None
 
@@ -277,26 +388,62 @@ class Wave:
             if halves == 1:
                 return Content(halves=(self._merged_half(on, low, before[0]), high))
             return Content(halves=(low, self._merged_half(on, high, before[1])))
-        if new.number is not None and old.number is not None and old.bits is None:
-            number = self.ir.select(on, new.number, old.number)
+        if _holds_number(new) and _holds_number(old):
+            number = self.ir.select(on, self.forms.number(new), self.forms.number(old))
             return Content(number=number, loose=new.loose or old.loose)
         return Content(bits=self.ir.select(on, self.forms.bits(new), self.forms.bits(old)))
 
     def _merged_half(self, on: Value, new: Half, old: Half) -> Half:
-        if new.number is not None and old.number is not None and old.bits is None and old.whole is None:
-            number = self.ir.select(on, new.number, old.number)
+        if _is_number(new) and _is_number(old):
+            number = self.ir.select(on, self.half_number(new), self.half_number(old))
             return Half(number=number, loose=new.loose or old.loose)
         return Half(bits=self.ir.select(on, self.half_bits(new), self.half_bits(old)))
 
     # Blocks
 
-    def begin(self, full: bool) -> None:
-        """Begin a block. full: all lanes that hold a thread are on."""
-        self.full = full
+    def begin(self, full: bool, literals: Mapping[int, int]) -> None:
+        """Begin a block. full: all lanes that hold a thread are on. literals: vector registers that hold a constant in every lane."""
+        self.literals = literals
         self._known.clear()
         self._written.clear()
         self.forms.forget()
         self.scalars.begin()
+        self.full = False
+        self.set_full(full)
+
+    def set_full(self, full: bool) -> None:
+        """Note behind an instruction whether all lanes that hold a thread are on."""
+        if full and not self.full:
+            every = constant((1 << self.lanes) - 1 if self.lanes < WAVE else -1, "i32")
+            mask = constant(1, self.type("i1")) if self.valid is None else self.valid
+            self.scalars.assume(EXEC, every if self.valid is None else None, mask)
+        self.full = full
+
+    def existing(self, bits: Value) -> Value:
+        """The bits of a mask (i32) that are those of lanes that hold a thread."""
+        if self.valid is not None:
+            return self.ir.binary("and", bits, self.scalars.bits_of(self.valid))
+        return self.ir.with_constant("and", bits, (1 << self.lanes) - 1) if self.lanes < WAVE else bits
+
+    def store_first_exec(self) -> None:
+        """When a wave begins, all lanes that hold a thread are on."""
+        every = constant(-1, "i32") if self.valid is None else self.scalars.bits_of(self.valid)
+        self.variables.store_scalar(EXEC, self.existing(every))
+
+    def kept_variables(self, live: int) -> list[tuple[Value, str]]:
+        """The variables of a set of places, and SCC's."""
+        kept = [
+            (self.variables.vector_variable(number), self.type("i32"))
+            for number in range(VECTOR_REGISTERS)
+            if self.variables.kept(live, number, 3)
+        ]
+        kept += [
+            (self.variables.scalar_variable(number), "i32")
+            for number in range(SCALAR_REGISTERS)
+            if live >> (SCALAR_PLACE + number) & 1
+        ]
+        scc = self.scalars.variable_of_scc()
+        return kept if scc is None else [*kept, (scc, "i1")]
 
     def finish(self, live: int, observed: int) -> None:
         """Put what the block wrote into variables. live, observed: places that are read later, and whose bits are looked at."""
@@ -342,6 +489,28 @@ class Wave:
         """Around IR that does not always run: forget afterwards what was made there."""
         with self.forms.aside(), self.scalars.aside():
             yield
+
+
+def _holds_number(content: Content) -> bool:
+    """Whether a content's float says all of it: it was computed, or is 0."""
+    if content.scalar is not None:
+        return content.scalar.text == "0"
+    return content.number is not None and content.bits is None
+
+
+def _is_number(half: Half) -> bool:
+    """The same of a half."""
+    return half.zero or (half.number is not None and half.bits is None and half.whole is None)
+
+
+def _is_packed(content: Content) -> bool:
+    """Whether its halves are apart, so that bits would have to be made of them."""
+    return content.halves is not None and content.bits is None and content.number is None
+
+
+def _unseen() -> Half:
+    """A half that nobody reads."""
+    return Half(zero=True)
 
 
 def _width(type_: str) -> int:
