@@ -76,17 +76,19 @@ def log2_value(a: int) -> float:
 
 
 def sin_turns_value(x: float) -> float:
-    """The sine of a finite f32 number of full turns, in binary64, before it is rounded. See `reduced_turns`."""
+    """The sine of a finite f32 number of full turns, in binary64, before it is rounded; a zero has the sign of x."""
     quadrant, r, y = reduced_turns(x)
     value = _cosine(r, y) if quadrant & 1 else _sine(r, y)
+    if value == 0:
+        return 0.0 * x
     return -value if quadrant & 2 else value
 
 
 def cos_turns_value(x: float) -> float:
-    """The cosine of a finite f32 number of full turns, in binary64, before it is rounded."""
+    """The cosine of a finite f32 number of full turns, in binary64, before it is rounded; a zero is positive."""
     quadrant, r, y = reduced_turns(x)
     value = _sine(r, y) if quadrant & 1 else _cosine(r, y)
-    return -value if (quadrant + 1) & 2 else value
+    return 0.0 + (-value if (quadrant + 1) & 2 else value)
 
 
 def reduced_turns(x: float) -> tuple[int, float, float]:
