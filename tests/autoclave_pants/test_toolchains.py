@@ -7,6 +7,7 @@ import zipfile
 from textwrap import dedent
 
 import pytest
+from package_files import make_deb  # pants: no-infer-dep
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import DigestContents
 from pants.engine.internals.scheduler import ExecutionError
@@ -89,14 +90,14 @@ def rule_runner(mirror, tmp_path):
     return runner
 
 
-def resolve(runner, name="toolchain"):
+def resolve(runner, name="toolchain", **wanted):
     addresses = UnparsedAddressInputs((f"//:{name}",), owning_address=None, description_of_origin="a test")
-    return runner.request(Toolchain, [ToolchainRequest(addresses)])
+    return runner.request(Toolchain, [ToolchainRequest(addresses, **wanted)])
 
 
-def failure(runner):
+def failure(runner, **wanted):
     with pytest.raises(ExecutionError) as caught:
-        resolve(runner)
+        resolve(runner, **wanted)
     return str(caught.value)
 
 
@@ -251,3 +252,54 @@ def test_mistake_in_a_lock_names_component_and_file(rule_runner, mirror, lock, w
     message = failure(rule_runner)
     for word in words:
         assert word in message
+
+
+WITH_COMGR = PYTHON + dedent(
+    """
+    deb_lock(name="comgr", source="comgr.lock", component="comgr", provides="a compiler")
+    toolchain(name="toolchain", python=":python", hip=":comgr")
+    """
+)
+
+
+def deb_lock_line(sha256, size, name="libcomgr"):
+    return f"{name} 1.0 amd64 sid pool/main/c/comgr/{name}_1.0_amd64.deb {size} {sha256}\n"
+
+
+def comgr_lock(mirror, folder, content):
+    """The lock of a package with this library, which the mirror has."""
+    package = make_deb(folder, "libcomgr", {"./usr/lib/libcomgr.so": content}).read_bytes()
+    return deb_lock_line(mirror.add(package), len(package))
+
+
+def test_what_one_renderer_compiles_with_is_part_of_the_toolchain_for_that_renderer_alone(
+    rule_runner, mirror, tmp_path
+):
+    found = []
+    for content in (b"one version", b"another"):
+        rule_runner.write_files({"BUILD": WITH_COMGR, "comgr.lock": comgr_lock(mirror, tmp_path / "debs", content)})
+        found.append({renderer: resolve(rule_runner, renderer=renderer) for renderer in ("hip", "llvm")})
+        (comgr,) = found[-1]["hip"].components
+        assert (comgr.name, comgr.provides) == ("comgr", "a compiler")
+        assert files_in(rule_runner, comgr) == {"usr/lib/libcomgr.so": content}
+    assert found[0]["llvm"] == found[1]["llvm"]
+    assert len({found[0]["llvm"].identity, found[0]["hip"].identity, found[1]["hip"].identity}) == 3
+
+
+def test_packages_that_cannot_be_had_are_named_with_what_to_do_and_missed_by_no_other_renderer(rule_runner, tmp_path):
+    rule_runner.write_files({"BUILD": WITH_COMGR, "comgr.lock": deb_lock_line("0" * 64, 1000)})
+    nowhere = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    rule_runner.set_options(
+        [f"--named-caches-dir={tmp_path / 'named'}"], env={"PATH": str(tmp_path / "bin"), **nowhere}
+    )
+    message = failure(rule_runner, renderer="hip")
+    for word in ("//:comgr: fetch failed: component comgr", "[autoclave].mirrors", "AUTOCLAVE_MIRRORS", "sha256"):
+        assert word in message
+    assert resolve(rule_runner, renderer="llvm").components == ()
+
+
+def test_a_renderer_without_its_compiler_is_told_which_field_to_write(rule_runner):
+    rule_runner.write_files({"BUILD": PYTHON + 'toolchain(name="toolchain", python=":python")\n'})
+    assert "it has nothing to compile renderer='hip' with: name it in its field `hip`" in failure(
+        rule_runner, renderer="hip"
+    )
