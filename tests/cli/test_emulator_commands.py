@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # found by name or run as processes of their own; said here s
     import autoclave.cli.run
     import autoclave.emulator.__main__
     import autoclave.emulator.profile
-    import autoclave.parity.a630.__main__
-    import autoclave.parity.a630.bisect
-    import autoclave.parity.a630.record  # noqa: F401
+    import autoclave.parity.emulated.__main__
+    import autoclave.parity.emulated.bisect
+    import autoclave.parity.emulated.record  # noqa: F401
 
 OPEN = ("--sandbox", "none")
 

@@ -8,8 +8,10 @@ from emulator.a630_engines import ENGINES
 from emulator.a630_programs import ins, isam, launch_of, load, mov, stib, store
 from emulator.arithmetic_cases import CASES, HALF_CONSTANTS, Case
 
-from autoclave.emulator.a630.arithmetic import RULES, Rule, evidence_of, rules_of
+from autoclave.emulator.a630.arithmetic import RULES
+from autoclave.emulator.a630.arithmetic_use import rules_of
 from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.evidence import Rule, weakest_evidence
 from autoclave.errors import MemoryFault
 
 OUTPUT = [mov("r40.x", "c0.x"), mov("r40.y", "c0.y")]
@@ -239,6 +241,6 @@ def test_rules_of_an_instruction(instruction: Instruction, rules: tuple[str, ...
 
 
 def test_the_weakest_rule_is_the_evidence_of_an_instruction():
-    assert evidence_of(()) == "documented"
-    assert evidence_of(("integer", "branches")) == "documented"
-    assert evidence_of(("integer", "elementary")) == "declared"
+    assert weakest_evidence(RULES, ()) == "documented"
+    assert weakest_evidence(RULES, ("integer", "branches")) == "documented"
+    assert weakest_evidence(RULES, ("integer", "elementary")) == "declared"

@@ -8,10 +8,10 @@ import pytest
 from emulator.a630_programs import ins, launch_of, mov, store
 from emulator.random_programs import arithmetic_launch, control_launch, memory_launch
 
-from autoclave.emulator.a630.sampling import cross_check
 from autoclave.emulator.jit import BASELINE, HostTarget, best_target
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.program import launch_shape, load_programs, translate
+from autoclave.emulator.sampling import cross_check
 
 TARGETS = {
     "sse2": BASELINE,

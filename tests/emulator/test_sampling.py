@@ -7,9 +7,9 @@ import pytest
 from emulator.a630_programs import atomic, ins, launch_of, load, mov, stib, store
 
 from autoclave.emulator.a630.interpreter import Interpreter, interpret_workgroup
-from autoclave.emulator.a630.sampling import Sample, choose, cross_check
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.overlay import Overlay
+from autoclave.emulator.sampling import Sample, choose, cross_check
 from autoclave.errors import BudgetExceeded, MemoryFault
 
 ADDRESS_OF_THREAD = [

@@ -5,8 +5,8 @@ from pathlib import Path
 from autoclave.artifact.reader import open_artifact
 
 RUN = {"QCOM": "autoclave.emulator"}
-RECORD = {"QCOM": "autoclave.parity.a630.record"}
-CHECK = {"QCOM": "autoclave.parity.a630"}
+RECORD = {"QCOM": "autoclave.parity.emulated.record"}
+CHECK = {"QCOM": "autoclave.parity.emulated"}
 """By tinygrad's device name. What is not here is the business of the native modules, which say so if it is not theirs."""
 
 NATIVE = "CPU"

@@ -10,6 +10,7 @@ import numpy as np
 from autoclave.artifact.model import Argument, Buffer, Call, Copy, Kernel, Part, TensorSpec
 from autoclave.artifact.model import Program as ProgramCall
 from autoclave.artifact.reader import Artifact
+from autoclave.emulator.architecture import Architecture
 from autoclave.emulator.architectures import architecture_of_device
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Bound, KernelCode, Launch
@@ -125,6 +126,11 @@ class EmulatedModel:
         """What each call of `init` executed."""
         self.statistics: tuple[LaunchStatistics, ...] = ()
         """What each call executed in the last run."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The GPU that the part is for."""
+        return self._architecture
 
     @property
     def part(self) -> Part:

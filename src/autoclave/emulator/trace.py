@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
-from autoclave.emulator.a630.trace import trace_thread
-from autoclave.emulator.a630.trace_lines import TraceLines
+from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
+from autoclave.emulator.trace_lines import TraceLines
 from autoclave.errors import ArtifactError
 from autoclave.native.request import carried_out, part_key
 from autoclave.native.tensor_files import read_tensors
@@ -55,7 +55,8 @@ def _trace(request: dict[str, Any]) -> int:
         lines = TraceLines(
             lambda line: print(line, file=file), int(request["limit"]), int(request["times"]), int(request["from_pc"])
         )
-        executed = lines.stopped(lambda report: trace_thread(launch, workgroup, int(request["lane"]), report))
+        trace = interpretation_of(launch.kernel).trace
+        executed = lines.stopped(lambda report: trace(launch, workgroup, int(request["lane"]), report))
         print(lines.summary(executed), file=file)
     return 0
 

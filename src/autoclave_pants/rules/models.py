@@ -50,7 +50,7 @@ CHECK_SEED = 42
 DEFAULT_RENDERERS = {"cpu": "llvm", "qcom": "ir3", "chestnut": "llvm"}
 RENDERERS = {"cpu": ("llvm",), "qcom": ("ir3",), "chestnut": ("llvm", "hip")}
 COMPUTES_IN_FP32 = ("cpu",)
-RECORDERS = {"qcom": "autoclave.parity.a630.record"}
+RECORDERS = {"qcom": "autoclave.parity.emulated.record"}
 NATIVE_RECORDER = "autoclave.parity.record"
 """The module that records, by hardware; the native one also writes check files without outputs, where nothing can run."""
 

@@ -50,7 +50,7 @@ from autoclave_pants.target_types import (
 
 logger = logging.getLogger(__name__)
 
-CHECKERS = {"qcom": "autoclave.parity.a630"}
+CHECKERS = {"qcom": "autoclave.parity.emulated"}
 NATIVE_CHECKER = "autoclave.parity"
 """The module that checks, by hardware; the native one also warns of hardware that nothing can run."""
 

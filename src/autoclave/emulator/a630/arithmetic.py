@@ -7,34 +7,15 @@ Sources, by letter:
     E   public a630 emulators (tinygrad's proposed QCOM mocks), whose answers to single instructions are test data here
 
 M and Q make a rule `documented`; E, or our choice, makes it `declared`. No source claims a measurement on a device: a rule
-becomes `hardware` when a recording from a device agrees with it. `rules_of` says which rules an instruction relies on.
+becomes `hardware` when a recording from a device agrees with it. `arithmetic_use.rules_of` says which rules an instruction relies on.
 
 Translator and interpreter follow this table separately; `scalar` and `vector` hold the float arithmetic of both.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from autoclave.emulator.a630.arithmetic_use import rules_of
-
-Evidence = Literal["documented", "declared", "hardware"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule.
-
-    sources: letters of the module's list, "" if none says anything.
-    choice: why this statement, where sources disagree or say nothing.
-    """
-
-    name: str
-    statement: str
-    evidence: Evidence
-    sources: str
-    choice: str = ""
-
+from autoclave.emulator.evidence import Rule
 
 _TABLE = (
     # Floats: rounding, denormals, NaN.
@@ -428,13 +409,3 @@ _TABLE = (
 
 RULES: Final[Mapping[str, Rule]] = {rule.name: rule for rule in _TABLE}
 """By name."""
-
-_ORDER: Final[tuple[Evidence, ...]] = ("declared", "documented", "hardware")
-
-
-def evidence_of(names: tuple[str, ...]) -> Evidence:
-    """The weakest evidence among the named rules: what an instruction that relies on them all has. Of none: documented."""
-    return min((RULES[name].evidence for name in names), key=_ORDER.index, default="documented")
-
-
-__all__ = ["RULES", "Evidence", "Rule", "evidence_of", "rules_of"]

@@ -29,12 +29,10 @@ from autoclave.emulator.a630.interpreter_moves import MOVES
 from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.launch import KernelCode, kernel_of
 from autoclave.emulator.a630.machine import Machine, ThreadState
+from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
 from autoclave.emulator.overlay import Overlay
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
-
-DEFAULT_BUDGET = 1 << 24
-"""Instructions that one call may execute, for all its threads: some 20 seconds."""
 
 MAX_INSTRUCTIONS = 1 << 16
 """More than any kernel has: it bounds what a hostile one can cost before it runs."""
@@ -78,17 +76,17 @@ class Interpreter:
         launch: Launch,
         workgroup: Size3,
         overlay: Overlay,
-        threads: Iterable[int] | None = None,
+        units: Iterable[int] | None = None,
         budget: int = DEFAULT_BUDGET,
         observed: int | None = None,
     ) -> int:
-        """As `interpret_workgroup`. `observed`: the thread whose instructions the observer sees."""
+        """As `interpret_workgroup`; units are threads. `observed`: the one whose instructions the observer sees."""
         check_workgroup(launch, workgroup)
         machine = self._machine
         machine.bind(launch, overlay)
         machine.start_workgroup(workgroup)
         run = _Run(machine, budget)
-        waiting = [_Waiting(thread) for thread in _chosen(launch, threads)]
+        waiting = [_Waiting(thread) for thread in _chosen(launch, units)]
         while waiting:
             for one in waiting:
                 one.resume(machine, launch.local_size)

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction, Register
-from autoclave.emulator.a630.interpreter import DEFAULT_BUDGET, Interpreter
+from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.interpreter_alu import reads_floats
 from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
 from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
-from autoclave.emulator.a630.sampling import works_together
+from autoclave.emulator.a630.sharing import works_together
 from autoclave.emulator.a630.text import operand_text
+from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.overlay import Overlay
 

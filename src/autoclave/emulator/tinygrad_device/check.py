@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from autoclave.emulator.a630.sampling import cross_check
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.program import LaunchStatistics
+from autoclave.emulator.sampling import cross_check
 from autoclave.errors import BudgetExceeded, EmulationError
 
 

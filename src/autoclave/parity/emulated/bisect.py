@@ -1,4 +1,4 @@
-"""The first launch that computes something else: `python -m autoclave.parity.a630.bisect request.json`, inside the sandbox.
+"""The first launch that computes something else: `python -m autoclave.parity.emulated.bisect request.json`, inside the sandbox.
 
 The request is `{"artifact": path, "check": its check file, "other": path}`: the other is another artifact, which gets the
 same inputs, or a file of recorded launches. Launches are matched by their order and their kernels' names. A report goes to
@@ -15,17 +15,16 @@ from typing import Any
 
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact, open_artifact
-from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.text import text
+from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement, Step
 from autoclave.emulator.processors import processors
 from autoclave.errors import ArtifactError
 from autoclave.native.model import check_tensors
 from autoclave.native.request import carried_out
-from autoclave.parity.a630.divergence import Divergence, OtherModel, Recording, Side, first_divergence
-from autoclave.parity.a630.launches import read_launches
 from autoclave.parity.check_file import PartCheck, read_check_of
+from autoclave.parity.emulated.divergence import Divergence, OtherModel, Recording, Side, first_divergence
+from autoclave.parity.emulated.launches import read_launches
 
 _JSON = b"{"
 
@@ -104,6 +103,7 @@ def _code_lines(step: Step, other: bytes | None) -> Iterator[str]:
     if step.launch is None:
         return
     kernel = step.launch.kernel
+    disassembly = interpretation_of(kernel).disassembly
     mine = disassembly(kernel.code, kernel.name)
     if other is None or other == kernel.code:
         yield f"  its code{', the same on both sides' if other else ''}:"
@@ -111,11 +111,6 @@ def _code_lines(step: Step, other: bytes | None) -> Iterator[str]:
         return
     yield "  its code, - on the other side only, + here only:"
     yield from (f"    {line}" for line in code_difference(disassembly(other, kernel.name), mine))
-
-
-def disassembly(code: bytes, kernel: str) -> list[str]:
-    """A kernel's instructions, one a line, each with its number."""
-    return [text(instruction) for instruction in decode_kernel(code, kernel)]
 
 
 def code_difference(left: list[str], right: list[str]) -> Iterator[str]:
@@ -130,7 +125,7 @@ def code_difference(left: list[str], right: list[str]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Carry out the request that `arguments` names. Returns the exit code."""
-    return carried_out(arguments, "autoclave.parity.a630.bisect", _bisect)
+    return carried_out(arguments, "autoclave.parity.emulated.bisect", _bisect)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autoclave.parity.a630.evidence import Verified, evidence_result
+from autoclave.parity.emulated.evidence import Verified, evidence_result
 
 MIXED = Verified(
     total=1000.0,

@@ -1,4 +1,4 @@
-"""a630 artifacts run on the emulator."""
+"""Artifacts for emulated GPUs run on the emulator."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -8,15 +8,16 @@ from typing import Any
 from autoclave import __version__
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact
+from autoclave.emulator.architectures import DEVICES
 from autoclave.emulator.jit import PORTABLE, HostTarget, best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
 from autoclave.emulator.program import Translation, unpack_translations
 from autoclave.errors import AutoclaveError
-from autoclave.parity.a630.cross_check import cross_check_results
-from autoclave.parity.a630.evidence import collect_evidence, evidence_result
-from autoclave.parity.a630.inspection import inspect_kernels
 from autoclave.parity.check_file import PartCheck, Recorder
+from autoclave.parity.emulated.cross_check import cross_check_results
+from autoclave.parity.emulated.evidence import collect_evidence, evidence_result
+from autoclave.parity.emulated.inspection import inspect_kernels
 from autoclave.parity.gates import DEVICE, GateResult, skipped
 from autoclave.parity.hardware import Runner, Ways
 
@@ -32,7 +33,7 @@ NO_RECORDING = "no device_recording was given: outputs captured on a device, see
 
 
 class EmulatedHardware:
-    """The way of a630 artifacts: see `EmulatedModel`.
+    """The way of artifacts for emulated GPUs: see `EmulatedModel`.
 
     Fields of a request: translations, optional: a file of translations for `cpu` and `features` (of `HostTarget`) and the
     lanes above. Without it, kernels are translated on the spot, for this machine.
@@ -77,4 +78,4 @@ def _translations(request: Mapping[str, Any]) -> dict[str, Translation] | None:
         raise AutoclaveError(f"reading the translations {path}: {error.strerror}") from error
 
 
-WAYS: Ways = {"QCOM": EmulatedHardware()}
+WAYS: Ways = dict.fromkeys(DEVICES, EmulatedHardware())

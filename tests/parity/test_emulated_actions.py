@@ -14,10 +14,10 @@ from parity.reference_models import write_reference
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator import extract, translate
-from autoclave.parity.a630 import __main__ as parity
-from autoclave.parity.a630 import bisect, record
-from autoclave.parity.a630.launches import read_launches
 from autoclave.parity.check_file import read_check, write_check
+from autoclave.parity.emulated import __main__ as parity
+from autoclave.parity.emulated import bisect, record
+from autoclave.parity.emulated.launches import read_launches
 from autoclave.parity.inputs import check_inputs
 
 

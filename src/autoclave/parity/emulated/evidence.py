@@ -1,16 +1,17 @@
 """Rung 5: on what evidence the emulator's arithmetic rests, weighted by how often each rule is applied.
 
 How many instructions each launch executes is counted exactly. What kinds of instructions they are is taken from the first
-thread of each kernel's first launch (from its first workgroup, where threads work together), in proportion.
+thread or wave of each kernel's first launch (among its first workgroup, where they work together), in proportion.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from autoclave.emulator.a630.arithmetic import RULES, Evidence, evidence_of, rules_of
-from autoclave.emulator.a630.instruction import Instruction
+from autoclave.emulator.evidence import Evidence, weakest_evidence
+from autoclave.emulator.interpretation import Interpretation
+from autoclave.emulator.interpretations import interpretation
 from autoclave.emulator.model import EmulatedModel
 from autoclave.parity.gates import EVIDENCE, GateResult
 
@@ -21,8 +22,8 @@ _STRONGEST_FIRST: tuple[Evidence, ...] = (HARDWARE, "documented", "declared")
 _SHOWN = 12
 """Rules that a report lists."""
 
-Mix = Mapping[Instruction, int]
-"""How often each instruction of a kernel is executed, (rptN) counted once for each repetition."""
+Mix = Mapping[Any, int]
+"""How often each instruction of a kernel is executed, repetitions counted one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Verified:
 
 def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Verified:
     """The evidence for all launches of `model`, of loading and of its last run; `mixes` are those of its kernels."""
+    known = interpretation(model.architecture.name)
     executed = Counter[int]()
     statistics = (*model.init_statistics, *model.statistics)
     for step, each in zip(model.init + model.calls, statistics, strict=True):
@@ -57,28 +59,29 @@ def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Verified
     unverified: defaultdict[tuple[str, str], float] = defaultdict(float)
     for number, instructions in executed.items():
         for instruction, weight in _weighted(mixes.get(number, {}), instructions):
-            _count(instruction, weight, by_evidence, unverified)
+            _count(known, instruction, weight, by_evidence, unverified)
     return Verified(float(sum(executed.values())), dict(by_evidence), dict(unverified))
 
 
-def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Instruction, float]]:
+def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Any, float]]:
     total = sum(mix.values())
     return ((instruction, count * instructions / total) for instruction, count in mix.items())
 
 
 def _count(
-    instruction: Instruction,
+    known: Interpretation,
+    instruction: Any,
     weight: float,
     by_evidence: defaultdict[str, float],
     unverified: defaultdict[tuple[str, str], float],
 ) -> None:
-    names = rules_of(instruction)
+    names = known.rules_of(instruction)
     if not names:
         return
-    by_evidence[evidence_of(names)] += weight
+    by_evidence[weakest_evidence(known.rules, names)] += weight
     for name in names:
-        if RULES[name].evidence != HARDWARE:
-            unverified[name, RULES[name].evidence] += weight
+        if known.rules[name].evidence != HARDWARE:
+            unverified[name, known.rules[name].evidence] += weight
 
 
 def evidence_result(evidence: Verified, required: bool) -> GateResult:

@@ -3,7 +3,7 @@
     result = cross_check(launch, prepared.run)      # runs the launch, once
     assert not result.differences, "\\n".join(map(str, result.differences))
 
-Which threads: the first, the last, and others drawn from a seed, until the budget is spent; in kernels whose threads work
+Which threads, or waves of them on a GPU that is interpreted by waves: the first, the last, and others drawn from a seed, until the budget is spent; in kernels whose threads work
 together (barriers, shared memory) whole workgroups, chosen likewise. The choice depends on the launch and the seed alone.
 """
 
@@ -11,30 +11,30 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
-from autoclave.emulator.a630.instruction import Instruction
-from autoclave.emulator.a630.interpreter import Interpreter
-from autoclave.emulator.a630.launch import kernel_of
-from autoclave.emulator.launch import Launch, Size3, thread_count
+from autoclave.emulator.interpretation import Interpreter
+from autoclave.emulator.interpretations import interpretation_of
+from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.overlay import Overlay, Written
 from autoclave.errors import BudgetExceeded
 
 CHECK_BUDGET = 20_000
-"""Instructions after which no further threads of a launch are sampled: some 30 ms."""
+"""Instructions, counted for each thread, after which no further threads of a launch are sampled: some 30 ms."""
 
 LONGEST = 2_000_000
 """Instructions that the first sample may take, whatever the budget: some 3 s."""
 
 MOST_SAMPLES = 16
-"""Threads, or workgroups, of one launch."""
+"""Units (threads or waves), or workgroups, of one launch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Threads of one workgroup; all of them if `threads` is None."""
+    """Units (see `Interpretation`) of one workgroup; all of them if `units` is None."""
 
     workgroup: Size3
-    threads: tuple[int, ...] | None
+    units: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,10 @@ def cross_check(
     Raises what the interpreter or `run` raise; a first sample beyond `LONGEST` instructions is a `BudgetExceeded`, and
     so are atomics on buffers in more workgroups than can be interpreted.
     """
-    interpreter = Interpreter(kernel_of(launch)) if interpreter is None else interpreter
+    known = interpretation_of(launch.kernel)
+    interpreter = known.interpreter(launch.kernel) if interpreter is None else interpreter
     overlay = Overlay()
-    whole = changes_buffers_in_turn(interpreter.instructions)
+    whole = known.changes_buffers_in_turn(interpreter.instructions)
     samples, instructions = _interpret(
         interpreter,
         launch,
@@ -104,7 +105,7 @@ def cross_check(
     return CrossCheck(
         tuple(_difference(launch, one) for one in written if one.value != one.actual),
         len(samples),
-        sum(thread_count(launch) if one.threads is None else len(one.threads) for one in samples),
+        sum(known.threads(launch, one.units) for one in samples),
         len(written),
         instructions,
     )
@@ -117,7 +118,7 @@ def _interpret(
     samples: list[Sample] = []
     spent = 0
     for sample in chosen:
-        last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.threads, LONGEST)
+        last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.units, LONGEST)
         samples.append(sample)
         spent += last
         if spent + last > budget:
@@ -125,35 +126,21 @@ def _interpret(
     return samples, spent
 
 
-def choose(
-    launch: Launch, instructions: tuple[Instruction, ...], seed: int, most: int = MOST_SAMPLES
-) -> Iterator[Sample]:
-    """Up to `most` threads to check, most telling first: the first, the last, then others; none twice."""
-    if changes_buffers_in_turn(instructions):
+def choose(launch: Launch, instructions: tuple[Any, ...], seed: int, most: int = MOST_SAMPLES) -> Iterator[Sample]:
+    """Up to `most` units to check, most telling first: the first, the last, then others; none twice."""
+    known = interpretation_of(launch.kernel)
+    if known.changes_buffers_in_turn(instructions):
         workgroups = range(min(most, prod(launch.global_size)))
         yield from (Sample(_workgroup(launch.global_size, number), None) for number in workgroups)
         return
-    together = works_together(instructions)
-    size = 1 if together else thread_count(launch)
+    together = known.works_together(instructions)
+    size = 1 if together else known.units(launch)
     seen: set[int] = set()
     for number in _numbers(prod(launch.global_size) * size, seed, most):
         if number not in seen:
             seen.add(number)
             workgroup = _workgroup(launch.global_size, number // size)
             yield Sample(workgroup, None if together else (number % size,))
-
-
-def works_together(instructions: Iterable[Instruction]) -> bool:
-    """Whether threads of a workgroup see each other: a thread alone would not do what it does among the others."""
-    return any(
-        instruction.name in ("bar", "ldl", "stl") or instruction.name.startswith("atomic.")
-        for instruction in instructions
-    )
-
-
-def changes_buffers_in_turn(instructions: Iterable[Instruction]) -> bool:
-    """Whether workgroups see each other: what an atomic on a buffer finds there depends on all that ran before."""
-    return any(instruction.name.startswith("atomic.g") for instruction in instructions)
 
 
 def _numbers(count: int, seed: int, most: int) -> Iterator[int]:

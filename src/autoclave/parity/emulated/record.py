@@ -1,8 +1,8 @@
-"""Record the check file of an a630 artifact on the emulator: `python -m autoclave.parity.a630.record request.json`.
+"""Record the check file of an artifact for an emulated GPU: `python -m autoclave.parity.emulated.record request.json`.
 
 The request is that of `python -m autoclave.parity.record`, and may have `translations`, `cpu` and `features` besides, see
-autoclave.parity.a630.hardware. With `launches`, a path, what each launch wrote is kept there, see
-autoclave.parity.a630.launches.
+autoclave.parity.emulated.hardware. With `launches`, a path, what each launch wrote is kept there, see
+autoclave.parity.emulated.launches.
 """
 
 import sys
@@ -13,10 +13,11 @@ from typing import Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.canonical import canonical_json
+from autoclave.emulator.architectures import DEVICES
 from autoclave.native.request import carried_out
-from autoclave.parity.a630.hardware import EmulatedHardware
-from autoclave.parity.a630.launches import LaunchRecorder, RecordedPart, write_launches
 from autoclave.parity.check_file import write_check
+from autoclave.parity.emulated.hardware import EmulatedHardware
+from autoclave.parity.emulated.launches import LaunchRecorder, RecordedPart, write_launches
 from autoclave.parity.hardware import Runner
 from autoclave.parity.inputs import CHECK_SEED
 from autoclave.parity.record import record
@@ -37,7 +38,7 @@ def _record(request: dict[str, Any]) -> int:
     hardware = _Watching() if request.get("launches") else EmulatedHardware()
     seed = int(request.get("seed", CHECK_SEED))
     with open_artifact(request["artifact"]) as artifact:
-        check = record(artifact, seed, {"QCOM": hardware}, request)
+        check = record(artifact, seed, dict.fromkeys(DEVICES, hardware), request)
     write_check(Path(request["output"]), check)
     if isinstance(hardware, _Watching):
         parts = [RecordedPart(each.part.key, seed, each.launches) for each in hardware.recorders]
@@ -48,7 +49,7 @@ def _record(request: dict[str, Any]) -> int:
 
 def main(arguments: list[str]) -> int:
     """Carry out the request that `arguments` names. Returns the exit code."""
-    return carried_out(arguments, "autoclave.parity.a630.record", _record)
+    return carried_out(arguments, "autoclave.parity.emulated.record", _record)
 
 
 if __name__ == "__main__":

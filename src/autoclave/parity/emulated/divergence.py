@@ -9,7 +9,7 @@ import numpy as np
 
 from autoclave.emulator.model import EmulatedModel, Step, Tensor
 from autoclave.native.model import Tensors
-from autoclave.parity.a630.launches import BLOCK, RecordedPart, WrittenTensor, block_hashes
+from autoclave.parity.emulated.launches import BLOCK, RecordedPart, WrittenTensor, block_hashes
 from autoclave.parity.gates import difference
 from autoclave.parity.report import difference_lines
 

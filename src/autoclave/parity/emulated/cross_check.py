@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from autoclave.emulator.a630.sampling import CrossCheck
-from autoclave.parity.a630.inspection import InspectedKernel
+from autoclave.emulator.sampling import CrossCheck
+from autoclave.parity.emulated.inspection import InspectedKernel
 from autoclave.parity.gates import REPLAY, GateResult
 
 GATE = "cross-check"

@@ -1,0 +1,57 @@
+"""One more run, call by call, in which the interpreter has a look at the first launch of every kernel."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from autoclave.emulator.interpretation import Interpreter
+from autoclave.emulator.interpretations import interpretation_of
+from autoclave.emulator.launch import Launch
+from autoclave.emulator.model import EmulatedModel, Step
+from autoclave.emulator.overlay import Overlay
+from autoclave.emulator.sampling import CrossCheck, choose, cross_check
+from autoclave.errors import BudgetExceeded
+from autoclave.native.model import Tensors
+from autoclave.parity.emulated.evidence import Mix
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedKernel:
+    """What the interpreter says of kernel number `number`, or why it cannot. `mix`: what one of its threads, or waves of them, executes."""
+
+    number: int
+    name: str
+    checked: CrossCheck | None
+    mix: Mix
+    reason: str = ""
+
+
+def inspect_kernels(model: EmulatedModel, inputs: Tensors) -> Iterator[InspectedKernel]:
+    """Run `model` on `inputs` from the first call of `init` on; each kernel is inspected at its first launch."""
+    seen: set[int] = set()
+    for step in model.start(inputs):
+        if step.number is None or step.number in seen:
+            model.execute(step)
+        else:
+            seen.add(step.number)
+            yield _inspected(model, step, step.number)
+
+
+def _inspected(model: EmulatedModel, step: Step, number: int) -> InspectedKernel:
+    assert step.launch is not None
+    counts = Counter[Any]()
+    interpreter = interpretation_of(step.launch.kernel).counter(step.launch.kernel, counts)
+    try:
+        _count(interpreter, step.launch)
+        checked = cross_check(step.launch, lambda: model.execute(step), interpreter=interpreter)
+    except BudgetExceeded as error:
+        model.execute(step)
+        return InspectedKernel(number, step.name, None, counts, str(error))
+    return InspectedKernel(number, step.name, checked, counts)
+
+
+def _count(interpreter: Interpreter, launch: Launch) -> None:
+    """Run the first unit, or the first workgroup if its units work together."""
+    first = next(choose(launch, interpreter.instructions, 0))
+    interpreter.run_workgroup(launch, first.workgroup, Overlay(), first.units, observed=0)
