@@ -105,7 +105,7 @@ class Instruction:
     dual: the two operations of a VOPD, X first, each a record of its own with the same pc ("v_dual_mul_f32"); then `name` is "v_dual".
     address: of memory accesses, in `sources`: first the vector address or offset if there is one, then data, then the scalar base
     if there is one; see `has_vector_address` and `has_scalar_base`.
-    scope_or_policy: cache policy and scope as encoded, without a meaning here.
+    scope_or_policy: scope (2 bits) and, above, temporal hint of a memory access, without a meaning here.
     """
 
     pc: int

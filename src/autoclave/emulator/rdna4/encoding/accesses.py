@@ -22,11 +22,11 @@ _SCALAR_OFFSET = Slot("soffset", "u32", "scalar")
 
 
 def _policy(fields: Fields) -> int:
-    return fields["scope"] | fields["th"] << 2 | fields["nv"] << 5
+    return fields["scope"] | fields["th"] << 2
 
 
 def _policy_fields(policy: int) -> Fields:
-    return {"scope": policy & 3, "th": policy >> 2 & 7, "nv": policy >> 5}
+    return {"scope": policy & 3, "th": policy >> 2}
 
 
 class ScalarMemory:

@@ -104,7 +104,7 @@ def unsigned(value: int, bits: int) -> int:
 
 
 _VECTOR_SOURCES = "neg:3 omod:2 src2:9 src1:9 src0:9"
-_FLAT = ("op:8 ------ nv:1 saddr:7", "- vsrc:8 th:3 scope:2 sve:1 --------- vdst:8", "ioffset:24 vaddr:8")
+_FLAT = ("op:8 ------- saddr:7", "- vsrc:8 th:3 scope:2 sve:1 --------- vdst:8", "ioffset:24 vaddr:8")
 
 LAYOUTS: Mapping[Encoding, Layout] = {
     "SOP2": Layout.parse("10 op:7 sdst:7 ssrc1:8 ssrc0:8"),
@@ -112,7 +112,7 @@ LAYOUTS: Mapping[Encoding, Layout] = {
     "SOP1": Layout.parse("101111101 sdst:7 op:8 ssrc0:8"),
     "SOPC": Layout.parse("101111110 op:7 ssrc1:8 ssrc0:8"),
     "SOPP": Layout.parse("101111111 op:7 simm16:16"),
-    "SMEM": Layout.parse("111101 - th:2 scope:2 nv:1 - op:6 sdata:7 sbase:6", "soffset:7 - ioffset:24"),
+    "SMEM": Layout.parse("111101 - th:2 scope:2 -- op:6 sdata:7 sbase:6", "soffset:7 - ioffset:24"),
     "VOP2": Layout.parse("0 op:6 vdst:8 vsrc1:8 src0:9"),
     "VOP1": Layout.parse("0111111 vdst:8 op:8 src0:9"),
     "VOPC": Layout.parse("0111110 op:8 vsrc1:8 src0:9"),
