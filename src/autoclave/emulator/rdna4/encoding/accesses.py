@@ -44,8 +44,8 @@ class ScalarMemory:
         slots = form.sources if "plain" in form.flags or fields["soffset"] == NULL else (*form.sources, _SCALAR_OFFSET)
         record["sources"] = tuple(source(read_operand(slot, words), slot.type) for slot in slots)
         record["has_scalar_base"] = bool(form.sources)
-        if "plain" in form.flags and (fields["ioffset"] or fields["soffset"]):
-            raise Reserved(f"an offset, which {form.name} lacks")
+        if "plain" in form.flags and (fields["ioffset"] or fields["soffset"] or record["scope_or_policy"]):
+            raise Reserved(f"an offset or policy, which {form.name} lacks")
         return record
 
     def write(self, form: Form, instruction: Instruction) -> Words:

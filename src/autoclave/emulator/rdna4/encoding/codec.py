@@ -73,8 +73,8 @@ def _vector(code: int, type: str, narrow: bool, high: bool) -> Register:
     return narrow_vector_register(code, type) if narrow else vector_register(code, type, high)
 
 
-def write_operand(slot: Slot, operand: Operand, words: Words) -> None:
-    """Set the field of `slot` to `operand`, and the literal if it is one."""
+def write_operand(slot: Slot, operand: Operand, type: str, words: Words) -> None:
+    """Set the field of `slot` to `operand` of this type, and the literal if it is one."""
     if slot.kind == "fixed":
         return
     if isinstance(operand, Register):
@@ -82,9 +82,9 @@ def write_operand(slot: Slot, operand: Operand, words: Words) -> None:
         if operand.file == "v":
             code |= int(words.narrow and operand.high) << 7 | (FIRST_VECTOR if "source" in slot.kind else 0)
     else:
-        code = code_of(operand, slot.type)
+        code = code_of(operand, type)
         if code == LITERAL:
-            words.literal = literal_of(operand, slot.type)
+            words.literal = literal_of(operand, type)
     if slot.kind != "literal":
         words.fields[slot.place] = code
 
@@ -99,7 +99,7 @@ def write_destinations(form: Form, destinations: Sequence[Destination], words: W
     if len(form.destinations) != len(destinations):
         raise Reserved(f"{len(destinations)} destinations, {form.name} has {len(form.destinations)}")
     for slot, destination in zip(form.destinations, destinations, strict=True):
-        write_operand(slot, destination.operand, words)
+        write_operand(slot, destination.operand, destination.type, words)
 
 
 def write_sources(slots: Sequence[Slot], sources: Sequence[Source], words: Words) -> None:
@@ -107,7 +107,7 @@ def write_sources(slots: Sequence[Slot], sources: Sequence[Source], words: Words
     if len(slots) != len(sources):
         raise Reserved(f"{len(sources)} sources, expected {len(slots)}")
     for slot, source in zip(slots, sources, strict=True):
-        write_operand(slot, source.operand, words)
+        write_operand(slot, source.operand, source.type, words)
 
 
 def unused(form: Form, words: Words, places: Sequence[str]) -> None:
