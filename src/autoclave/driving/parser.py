@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 MAX_EXPONENT = 11.0
 """Larger exponents are cut, as openpilot does, so that a deviation never leaves the range of float16."""
 
-PARTS = ("model", "vision", "off_policy", "policy", "on_policy")
+PARTS = ("stateful", "supercombo", "vision", "off_policy", "policy", "on_policy")
 """The parts of models in their order: of an output that two have, the later one's counts."""
 
 
