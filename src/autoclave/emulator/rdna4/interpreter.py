@@ -11,6 +11,7 @@ else. Each instruction becomes a closure over its operands once; waves of a work
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
 from autoclave.emulator.overlay import Overlay
 from autoclave.emulator.rdna4.decoder import decode_kernel
@@ -35,9 +36,6 @@ from autoclave.emulator.rdna4.interpreter_scalar import scalar_arithmetic
 from autoclave.emulator.rdna4.launch import KernelCode
 from autoclave.emulator.rdna4.machine import WAVE, Machine, WaveState
 from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
-
-DEFAULT_BUDGET = 1 << 24
-"""Instructions that one call may execute, each counted for every thread of its wave: some 20 seconds."""
 
 MAX_CODE_BYTES = 1 << 19
 """More than any kernel has: it bounds what a hostile one can cost before it runs."""

@@ -4,18 +4,27 @@ What the operations compute is in `lanewise`; here is what surrounds them: modif
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from autoclave.emulator.rdna4.instruction import EXEC, Destination, Dpp, Instruction, Register, Source
 from autoclave.emulator.rdna4.interpreter_operands import Binder, ReadLanes, Step, WriteLanes, modifiers
 from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS
 from autoclave.emulator.rdna4.lanewise.crosslane import dpp_source, dpp_writes
-from autoclave.emulator.rdna4.lanewise.modifiers import clamp, clamp_packed, mixed_source, multiply_output, packed_source
+from autoclave.emulator.rdna4.lanewise.modifiers import (
+    clamp,
+    clamp_packed,
+    mixed_source,
+    multiply_output,
+    packed_source,
+)
 from autoclave.emulator.rdna4.lanewise.operation import LaneOperation
 from autoclave.emulator.rdna4.machine import ALL_LANES, Lanes, Machine, lanes_of
 
-Evaluate = Callable[[Lanes], Sequence[int]]
-"""Gives an operation's results for some lanes, each one number or, of two results, a pair."""
+Evaluate = Callable[[Lanes], Sequence[Any]]
+"""Gives an operation's results for some lanes: a number each or, of two results, a pair."""
+
+WriteResults = Callable[[Lanes, Sequence[Any]], None]
 
 _SIGNS = 2
 """How many sources of a dot product say by NEG whether they are signed."""
@@ -26,7 +35,7 @@ class Operation:
     """An instruction, or one of a pair, in two parts, since a pair reads all before it writes any."""
 
     evaluate: Evaluate
-    write: WriteLanes
+    write: WriteResults
 
 
 def arithmetic(machine: Machine, instruction: Instruction) -> Step:
@@ -69,7 +78,7 @@ def operation_of(machine: Machine, instruction: Instruction) -> LaneOperation:
 
 def _evaluate(binder: Binder, reads: Sequence[ReadLanes]) -> Evaluate:
     operation = operation_of(binder.machine, binder.instruction)
-    compute = operation.compute
+    compute: Callable[..., Any] = operation.compute
     if binder.instruction.clamp and operation.saturated is not None:
         compute = operation.saturated
     if operation.takes == "signs":
@@ -114,7 +123,8 @@ def read_source(binder: Binder, source: Source, routed: Callable[[ReadLanes], Re
 def _change(instruction: Instruction, source: Source) -> Callable[[int], int] | None:
     """What the bits of an operand become by NEG, ABS and OPSEL; None if they stay."""
     if "fma_mix" in instruction.name:
-        return lambda bits: mixed_source(bits, source)
+        selected = replace(source, high=False)  # of a half, the operand is the one that was selected
+        return lambda bits: mixed_source(bits, selected)
     if instruction.encoding == "VOP3P" and source.type.endswith("x2"):
         plain = source.high_of_second and not (source.high or source.negated or source.negated_second)
         return None if plain else lambda bits: packed_source(bits, source)
@@ -124,7 +134,7 @@ def _change(instruction: Instruction, source: Source) -> Callable[[int], int] | 
 # Results
 
 
-def _write(binder: Binder) -> WriteLanes:
+def _write(binder: Binder) -> WriteResults:
     """A function that applies OMOD and CLAMP to the results and writes them."""
     destinations = binder.instruction.destinations
     if not destinations and binder.instruction.name.startswith("v_cmpx"):
@@ -137,7 +147,7 @@ def _write(binder: Binder) -> WriteLanes:
         return first
     (second,) = others
 
-    def write(lanes: Lanes, results: Sequence[int]) -> None:
+    def write(lanes: Lanes, results: Sequence[tuple[int, int]]) -> None:
         values, carries = zip(*results, strict=True) if results else ((), ())
         first(lanes, values)
         second(lanes, carries)

@@ -5,6 +5,7 @@ to the destination if there is one.
 """
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from autoclave.emulator.rdna4.instruction import EXEC, Instruction, Register
 from autoclave.emulator.rdna4.interpreter_memory import Form, read_stored, write_loaded
@@ -56,7 +57,7 @@ _FLOATS = {
 UPDATES: dict[str, Update] = {
     **_integers(32),
     **_integers(64),
-    **{name: LANE_OPERATIONS[operation].compute for name, operation in _FLOATS.items()},
+    **{name: cast(Update, LANE_OPERATIONS[operation].compute) for name, operation in _FLOATS.items()},
 }
 
 

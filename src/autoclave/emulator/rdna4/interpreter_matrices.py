@@ -19,8 +19,8 @@ _ELEMENTS = 8
 
 Singles = NDArray[np.float32]
 
-_NAN = 0x7FC00000
-_ODD = 0x7FFF
+_NAN, _HALF_NAN = 0x7FC00000, 0x7E00
+_BELOW_HALF = 0x7FFF
 
 
 def _read_elements(binder: Binder, source: Source) -> Callable[[], NDArray[np.uint32]]:
@@ -55,9 +55,15 @@ def _bits(values: Singles, kind: str) -> NDArray[np.uint32]:
     """Singles as elements of a type, rounded to nearest even; all NaNs are the canonical one."""
     if kind.startswith("f16"):
         with np.errstate(over="ignore"):
-            return np.where(np.isnan(values), 0x7E00, values.astype(np.float16).view(np.uint16)).astype(np.uint32)
+            halves = values.astype(np.float16).view(np.uint16)
+        return np.where(np.isnan(values), _HALF_NAN, halves).astype(np.uint32)
     bits = np.where(np.isnan(values), _NAN, values.view(np.uint32)).astype(np.uint32)
-    return bits + _ODD + (bits >> 16 & 1) >> 16 if kind.startswith("bf16") else bits
+    return _upper_halves(bits) if kind.startswith("bf16") else bits
+
+
+def _upper_halves(bits: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The bits of singles rounded to bf16."""
+    return (bits + _BELOW_HALF + (bits >> 16 & 1) >> 16).astype(np.uint32)
 
 
 def _signed(values: Singles, source: Source) -> Singles:

@@ -8,6 +8,7 @@ The other waves of its workgroup run as well where they see each other; nothing 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, thread_count
 from autoclave.emulator.overlay import Overlay
 from autoclave.emulator.rdna4.instruction import (
@@ -23,8 +24,9 @@ from autoclave.emulator.rdna4.instruction import (
     Register,
     Source,
 )
-from autoclave.emulator.rdna4.interpreter import DEFAULT_BUDGET, Interpreter, Observer
+from autoclave.emulator.rdna4.interpreter import Interpreter, Observer
 from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.launch import kernel_of
 from autoclave.emulator.rdna4.machine import WAVE, Machine
 from autoclave.emulator.rdna4.sharing import works_together
 from autoclave.errors import EmulationError
@@ -41,7 +43,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """One execution of an instruction: values read before and written after. enabled: whether EXEC has the thread's lane."""
+    """One execution of an instruction: values read before and written after. enabled: false if EXEC lacks the thread's lane."""
 
     instruction: Instruction
     enabled: bool
@@ -63,7 +65,7 @@ def trace_thread(launch: Launch, workgroup: Size3, thread: int, report: Report, 
             f"kernel {launch.kernel.name!r}: there is no thread {thread} in a workgroup of {thread_count(launch)}"
         )
     wave, lane = divmod(thread, WAVE)
-    interpreter = Interpreter(launch.kernel, _observer(report, lane))
+    interpreter = Interpreter(kernel_of(launch), _observer(report, lane))
     waves = None if works_together(interpreter.instructions) else [wave]
     return interpreter.run_workgroup(launch, workgroup, Overlay(), waves, budget, observed=wave)
 
@@ -73,7 +75,7 @@ def _observer(report: Report, lane: int) -> Observer:
         parts = instruction.dual or (instruction,)
         reads = [value for part in parts for value in _values(machine, part, part.sources, lane)]
         writes = [value for part in parts for value in _values(machine, part, part.destinations, lane)]
-        scalars = machine.scalars
+        scalars, scalar = machine.scalars, instruction.encoding in _SCALAR
 
         def watched() -> None:
             state = {number: scalars[number] for number in _UNNAMED}
@@ -88,7 +90,7 @@ def _observer(report: Report, lane: int) -> Observer:
             report(
                 Executed(
                     instruction,
-                    bool(state[EXEC] >> lane & 1),
+                    scalar or bool(state[EXEC] >> lane & 1),
                     before,
                     (*(value() for value in writes), *changed),
                 )
@@ -98,6 +100,9 @@ def _observer(report: Report, lane: int) -> Observer:
 
     return observe
 
+
+_SCALAR = ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP", "SMEM")
+"""Encodings of what the wave does whatever EXEC is."""
 
 _UNNAMED = (SCC, EXEC)
 """What instructions change without naming it; shown if it changes."""
@@ -136,7 +141,8 @@ _NAMES = {VCC: "vcc_lo", VCC + 1: "vcc_hi", M0: "m0", EXEC: "exec_lo", EXEC + 1:
 
 def name_of(register: Register) -> str:
     """A register as assembly names it: "v3", "s[2:3]", "vcc_lo", "ttmp9", "v3.h"."""
-    number, prefix = register.number, register.file
+    number = register.number
+    prefix: str = register.file
     if prefix == "s" and number in _NAMES:
         return _NAMES[number] if register.count == 1 else _NAMES[number].removesuffix("_lo")
     if prefix == "s" and number >= TTMP:
