@@ -7,7 +7,6 @@ from autoclave.emulator.a630.arithmetic_use import rules_of
 from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter import Interpreter
-from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.launch import KernelCode
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.sharing import changes_buffers_in_turn, works_together
@@ -17,6 +16,7 @@ from autoclave.emulator.a630.trace_lines import line
 from autoclave.emulator.interpretation import Interpretation
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.trace_lines import Execution, Report
+from autoclave.emulator.turns import Step
 
 
 def _counter(kernel: KernelCode, counts: Counter[Instruction]) -> Interpreter:

@@ -9,30 +9,22 @@ else. Each instruction becomes a closure over its operands once; threads of a wo
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from autoclave.emulator.a630.decoder import INSTRUCTION_SIZE, decode_kernel
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter_alu import arithmetic
 from autoclave.emulator.a630.interpreter_atomics import ATOMICS
-from autoclave.emulator.a630.interpreter_control import (
-    END,
-    LEAVING,
-    Block,
-    behind_barrier,
-    reachable_leaders,
-    region_marks,
-)
+from autoclave.emulator.a630.interpreter_control import LEAVING, reachable_leaders, region_marks
 from autoclave.emulator.a630.interpreter_images import IMAGES
 from autoclave.emulator.a630.interpreter_memory import MEMORY
 from autoclave.emulator.a630.interpreter_moves import MOVES
-from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.launch import KernelCode, kernel_of
-from autoclave.emulator.a630.machine import Machine, ThreadState
+from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
 from autoclave.emulator.overlay import Overlay
-from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
+from autoclave.emulator.turns import Block, Step, run_in_turn
+from autoclave.errors import EmulationError, UnknownInstruction
 
 MAX_INSTRUCTIONS = 1 << 16
 """More than any kernel has: it bounds what a hostile one can cost before it runs."""
@@ -85,15 +77,13 @@ class Interpreter:
         machine = self._machine
         machine.bind(launch, overlay)
         machine.start_workgroup(workgroup)
-        run = _Run(machine, budget)
-        waiting = [_Waiting(thread) for thread in _chosen(launch, units)]
-        while waiting:
-            for one in waiting:
-                one.resume(machine, launch.local_size)
-                one.pc = run.to_barrier(self._observed if one.thread == observed else self._blocks, one.pc)
-                one.pause(machine)
-            waiting = [one for one in waiting if one.pc != END]
-        return budget - run.budget
+        return run_in_turn(
+            machine,
+            launch.local_size,
+            _chosen(launch, units),
+            lambda thread: self._observed if thread == observed else self._blocks,
+            budget,
+        )
 
 
 def _chosen(launch: Launch, threads: Iterable[int] | None) -> list[int]:
@@ -105,49 +95,6 @@ def _chosen(launch: Launch, threads: Iterable[int] | None) -> list[int]:
                 f"kernel {launch.kernel.name!r}: there is no thread {thread} in a workgroup of {count}"
             )
     return chosen
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A thread that is to run from `pc`: for the first time if `state` is None."""
-
-    thread: int
-    pc: int = 0
-    state: ThreadState | None = None
-
-    def resume(self, machine: Machine, local_size: Size3) -> None:
-        if self.state is None:
-            machine.start_thread(local_size, self.thread)
-        else:
-            machine.resume(self.state)
-
-    def pause(self, machine: Machine) -> None:
-        if self.pc != END:
-            self.pc, self.state = behind_barrier(self.pc), machine.save()
-
-
-@dataclass(slots=True)
-class _Run:
-    """Execution within a budget of instructions."""
-
-    machine: Machine
-    budget: int
-
-    def to_barrier(self, blocks: Mapping[int, Block], pc: int) -> int:
-        """Run the machine's thread from `pc` until it ends or waits; returns `END` or `barrier(pc)`."""
-        budget = self.budget
-        while pc >= 0:
-            block = blocks[pc]
-            budget -= block.weight
-            if budget < 0:
-                raise BudgetExceeded(
-                    f"{self.machine.place(pc)}: the instruction budget is used up; it may be an endless loop"
-                )
-            for step in block.steps:
-                step()
-            pc = block.leave()
-        self.budget = budget
-        return pc
 
 
 def _blocks(machine: Machine, instructions: Sequence[Instruction], observer: Observer | None) -> dict[int, Block]:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from autoclave.emulator.a630.instruction import Instruction, Source
 from autoclave.emulator.a630.interpreter_integers import INTEGERS, Integer, wrap
-from autoclave.emulator.a630.interpreter_operands import Binder, Step
+from autoclave.emulator.a630.interpreter_operands import Binder
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.scalar import conversion, half, single
+from autoclave.emulator.turns import Step
 
 Function = Callable[..., int]
 """From the sources' patterns to the result's."""

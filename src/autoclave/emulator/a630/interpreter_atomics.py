@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from autoclave.emulator.a630.instruction import Instruction, Register
 from autoclave.emulator.a630.interpreter_memory import Access, global_address, resolve, shared_fault
-from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
+from autoclave.emulator.a630.interpreter_operands import Binder, Read
 from autoclave.emulator.a630.machine import Machine
+from autoclave.emulator.turns import Step
 
 _SIZE = 4
 _MASK = 0xFFFFFFFF

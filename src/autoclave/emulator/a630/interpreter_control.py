@@ -6,37 +6,10 @@ until its prede, whatever is written to p0.x within.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from autoclave.emulator.a630.instruction import PREDICATE_REGISTER, Instruction, Register, Source
-from autoclave.emulator.a630.interpreter_operands import Step
 from autoclave.emulator.a630.machine import Machine
-
-END = -1
-"""What a block gives as its successor when the thread is done."""
-
-Leave = Callable[[], int]
-"""Gives the program counter of the next block, `END`, or `barrier(pc)`."""
-
-
-def barrier(pc: int) -> int:
-    """The successor that means: wait for the other threads, then go on at `pc`."""
-    return -2 - pc
-
-
-def behind_barrier(successor: int) -> int:
-    """The program counter in a `barrier`."""
-    return -2 - successor
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Instructions without a branch in or out: `weight` of them, each repetition counted, the one that leaves included."""
-
-    steps: tuple[Step, ...]
-    weight: int
-    leave: Leave
-
+from autoclave.emulator.turns import END, Leave, barrier
 
 Leaving = Callable[[Machine, Instruction, Mapping[int, int]], Leave]
 """Makes the end of a block from the instruction that ends it; the mapping gives each region mark's next mark."""

@@ -6,10 +6,11 @@ Coordinates are signed integers in two registers, x and y. Outside the image a r
 from collections.abc import Callable, Sequence
 
 from autoclave.emulator.a630.instruction import Image, Instruction, Operand, Register
-from autoclave.emulator.a630.interpreter_operands import Binder, Step, Write
+from autoclave.emulator.a630.interpreter_operands import Binder, Write
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.overlay import PIXEL_BYTES, View
 from autoclave.emulator.scalar.conversion import half_to_single, single_to_half_nearest_even
+from autoclave.emulator.turns import Step
 
 _COMPONENTS = 4
 _ITEM_BYTES = {dtype: size // _COMPONENTS for dtype, size in PIXEL_BYTES.items()}

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from autoclave.emulator.a630.instruction import Instruction, Register
-from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step, Write
+from autoclave.emulator.a630.interpreter_operands import Binder, Read, Write
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.memory import BUFFER_STRIDE
 from autoclave.emulator.overlay import View
+from autoclave.emulator.turns import Step
 
 _ADDRESS_MASK = (1 << 64) - 1
 _WORD_MASK = (1 << 32) - 1

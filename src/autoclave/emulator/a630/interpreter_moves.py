@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autoclave.emulator.a630.instruction import Instruction, Register, Source, Type
-from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step, Write
+from autoclave.emulator.a630.interpreter_operands import Binder, Read, Write
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.scalar import conversion
+from autoclave.emulator.turns import Step
 
 Convert = Callable[[int], int]
 Integer = tuple[int, bool]

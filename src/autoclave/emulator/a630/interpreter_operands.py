@@ -14,8 +14,6 @@ Cell = tuple[list[int], int]
 
 Read = Callable[[], int]
 Write = Callable[[int], None]
-Step = Callable[[], None]
-"""An instruction, or one repetition of it, bound to its operands."""
 
 _HALF = 0xFFFF
 

@@ -72,18 +72,21 @@ class Machine:
         self.workgroup = workgroup
         self.shared[:] = bytes(len(self.shared))
 
-    def start_thread(self, local_size: Size3, thread: int) -> None:
-        """Registers and private memory as a thread finds them: zeros, but for its coordinates."""
-        self.thread = thread
+    @property
+    def threads(self) -> int:
+        """One at a time."""
+        return 1
+
+    def start(self, local_size: Size3, unit: int) -> None:
+        """Registers and private memory as the thread `unit` finds them: zeros, but for its coordinates."""
+        self.thread = unit
         self.region = None
         self.registers[:] = [0] * REGISTERS
         self.halves[:] = [0] * REGISTERS
         self.private[:] = bytes(len(self.private))
         width, height, _ = local_size
         self._place(self.kernel.work_group_id, self.workgroup)
-        self._place(
-            self.kernel.local_invocation_id, (thread % width, thread // width % height, thread // (width * height))
-        )
+        self._place(self.kernel.local_invocation_id, (unit % width, unit // width % height, unit // (width * height)))
 
     def _place(self, register: int, coordinates: Size3) -> None:
         if register + len(coordinates) <= ADDRESS_REGISTER:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction, Register
 from autoclave.emulator.a630.interpreter import Interpreter
 from autoclave.emulator.a630.interpreter_alu import reads_floats
-from autoclave.emulator.a630.interpreter_operands import Binder, Read, Step
+from autoclave.emulator.a630.interpreter_operands import Binder, Read
 from autoclave.emulator.a630.launch import kernel_of
 from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.sharing import works_together
@@ -19,6 +19,7 @@ from autoclave.emulator.a630.text import operand_text
 from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.overlay import Overlay
+from autoclave.emulator.turns import Step
 
 
 @dataclass(frozen=True, slots=True)
