@@ -6,7 +6,8 @@ A half is an f32 that is exactly one. NaN results keep whatever pattern comes ou
 from autoclave.emulator.vector.arithmetic import MAGNITUDE, as_integer, as_single
 from autoclave.emulator.vector.body import Body, Value, is_nan
 from autoclave.emulator.vector.conversion import half_to_single
-from autoclave.emulator.vector.soft_fma import fma_half_by_sum, fma_single_by_double
+from autoclave.emulator.vector.soft_fma import fma_half_by_sum, fma_odd_by_double, fma_single_by_double
+from autoclave.emulator.vector.wide_fma import fma_double_by_integers
 
 _REBIAS = 112 << 23
 _SMALLEST_HALF = 0x38800000
@@ -72,6 +73,57 @@ def fma_single(body: Body, a: Value, b: Value, c: Value, fma: bool) -> Value:
     return body.intrinsic("fma", a, b, c) if fma else fma_single_by_double(body, a, b, c)
 
 
+def fma_double(body: Body, a: Value, b: Value, c: Value, fma: bool) -> Value:
+    """a * b + c of f64, rounded once."""
+    return body.intrinsic("fma", a, b, c) if fma else fma_double_by_integers(body, a, b, c)
+
+
+def scale_single(body: Body, a: Value, power: Value, avx512: bool) -> Value:
+    """a * 2^power of f32, rounded once; in binary64, whose range has room for any f32 and the powers that matter."""
+    if avx512 and body.lanes >= 16:
+        return _scaled_by_instruction(body, a, power)
+    factor = _power_of_two(body, _limited(body, power, 300))
+    return body.cast("fptrunc", body.op("fmul", body.cast("fpext", a, "double"), factor), "float")
+
+
+def _scaled_by_instruction(body: Body, a: Value, power: Value) -> Value:
+    """By VSCALEFPS, which rounds once. The power is rounded to f32 only where it is far beyond any that matters."""
+    function = "@llvm.x86.avx512.mask.scalef.ps.512"
+    kind = "<16 x float>"
+    body.declarations.add(f"declare {kind} {function}({kind}, {kind}, {kind}, i16, i32 immarg)")
+    exponent = body.cast("sitofp", power, "float")
+    parts = []
+    for first in range(0, body.lanes, 16):
+        pieces = [_piece(body, value, first) for value in (a, exponent)]
+        listed = ", ".join(f"{kind} {piece}" for piece in pieces)
+        parts.append(body.let(f"call {kind} {function}({listed}, {kind} zeroinitializer, i16 -1, i32 4)", "float").text)
+    return _joined(body, parts)
+
+
+def scale_double(body: Body, a: Value, power: Value) -> Value:
+    """a * 2^power of f64, rounded once: in three steps, of which only the last can round, or those before gave 0 or infinity."""
+    power = _limited(body, power, 2200)
+    last = _limited(body, power, 1022)
+    rest = body.op("sub", power, last)
+    second = _limited(body, rest, 1022)
+    for step in (body.op("sub", rest, second), second, last):
+        a = body.op("fmul", a, _power_of_two(body, step))
+    return a
+
+
+def _limited(body: Body, a: Value, limit: int) -> Value:
+    """To [-limit, limit]."""
+    a = body.select(body.compare("icmp sgt", a, body.integer(limit)), body.integer(limit), a)
+    return body.select(body.compare("icmp slt", a, body.integer(-limit)), body.integer(-limit), a)
+
+
+def _power_of_two(body: Body, power: Value) -> Value:
+    """As binary64, of -1022 to 1023."""
+    field = body.op("add", power, body.integer(1023))
+    shifted = body.op("shl", body.cast("zext", field, "i64"), body.integer(52, "i64"))
+    return body.cast("bitcast", shifted, "double")
+
+
 def fma_half(body: Body, a: Value, b: Value, c: Value, f16c: bool, avx512: bool) -> Value:
     """a * b + c of halves, rounded once to a half.
 
@@ -81,6 +133,15 @@ def fma_half(body: Body, a: Value, b: Value, c: Value, f16c: bool, avx512: bool)
     rounding the exact sum gives. It cannot underflow: products and halves are multiples of 2^-48.
     """
     odd = _fma_odd(body, a, b, c) if avx512 and body.lanes >= 16 else fma_half_by_sum(body, a, b, c)
+    return round_half_gradual(body, odd, f16c)
+
+
+def fma_mixed_half(body: Body, a: Value, b: Value, c: Value, f16c: bool, avx512: bool) -> Value:
+    """a * b + c of f32, rounded once to a half: rounded to odd in f32 first, as `fma_half` says.
+
+    Where f32 overflows, to its largest number or infinity, or has denormals, the half is infinite or 0 either way.
+    """
+    odd = _fma_odd(body, a, b, c) if avx512 and body.lanes >= 16 else fma_odd_by_double(body, a, b, c)
     return round_half_gradual(body, odd, f16c)
 
 
@@ -99,10 +160,16 @@ def _fma_odd(body: Body, a: Value, b: Value, c: Value) -> Value:
         last = body.let(f"and <16 x i32> {bits}, splat (i32 1)", "i32").text
         last = body.let(f"icmp ne <16 x i32> {last}, zeroinitializer", "i1").text
         parts.append(body.let(f"select <16 x i1> {last}, {kind} {down}, {kind} {up}", "float").text)
+    return _joined(body, parts)
+
+
+def _joined(body: Body, parts: list[str]) -> Value:
+    """16 or 32 lanes of one or two parts."""
     if len(parts) == 1:
         return Value(parts[0], "float")
     mask = ", ".join(f"i32 {lane}" for lane in range(32))
-    return body.let(f"shufflevector {kind} {parts[0]}, {kind} {parts[1]}, <32 x i32> <{mask}>", "float")
+    listed = ", ".join(f"<16 x float> {part}" for part in parts)
+    return body.let(f"shufflevector {listed}, <32 x i32> <{mask}>", "float")
 
 
 _DOWN, _UP = 9, 10

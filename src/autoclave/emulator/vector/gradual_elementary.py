@@ -40,10 +40,7 @@ def sin_turns(body: Body, a: Value) -> Value:
     """The sine of an angle in turns (1 is a full circle), denormals flushed; NaN for infinities."""
     quadrant, r, y = _reduced(body, a)
     even, odd = elementary.sine(body, r, y), elementary.cosine(body, r, y)
-    value = _of_quadrant(body, quadrant, even, odd, quadrant)
-    # sin(-0) is -0, and so is that of a negative whole number of turns.
-    zero = body.compare("fcmp oeq", value, body.single(0.0))
-    return canonical(body, body.select(zero, body.intrinsic("copysign", body.single(0.0), a), value))
+    return canonical(body, _of_quadrant(body, quadrant, even, odd, quadrant))
 
 
 def cos_turns(body: Body, a: Value) -> Value:
@@ -78,6 +75,7 @@ def _reduced(body: Body, a: Value) -> tuple[Value, Value, Value]:
     rest = body.op("fsub", quarters, body.op("fsub", shifted, shifter))
     top = body.op("fmul", rest, body.double(constants.PI_HALF_TOP))
     middle = body.op("fmul", rest, body.double(constants.PI_HALF_REST))
-    low = body.op("fadd", middle, body.op("fmul", rest, body.double(constants.PI_HALF_LOW)))
-    r = body.op("fadd", top, low)
-    return body.cast("bitcast", shifted, "i64"), r, body.op("fsub", low, body.op("fsub", r, top))
+    low = body.op("fmul", rest, body.double(constants.PI_HALF_LOW))
+    r = body.op("fadd", top, middle)
+    y = body.op("fadd", body.op("fadd", body.op("fsub", top, r), middle), low)
+    return body.cast("bitcast", shifted, "i64"), r, y

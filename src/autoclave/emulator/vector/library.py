@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
 
-from autoclave.emulator.vector import arithmetic, conversion, elementary, gradual, gradual_elementary
+from autoclave.emulator.vector import (
+    arithmetic,
+    conversion,
+    elementary,
+    gradual,
+    gradual_elementary,
+    soft_fma,
+    wide_fma,
+)
 from autoclave.emulator.vector.body import ATTRIBUTES, GRADUAL_ATTRIBUTES, Body, Value, symbol
 
 
@@ -47,6 +55,11 @@ _BINARY = Signature("float", ("float", "float"))
 _TERNARY = Signature("float", ("float", "float", "float"))
 _DOUBLE_UNARY = Signature("double", ("double",))
 _DOUBLE_BINARY = Signature("double", ("double", "double"))
+_DOUBLE_TERNARY = Signature("double", ("double", "double", "double"))
+_DOUBLE_SCALED = Signature("double", ("double", "double", "double", "i32"))
+_SINGLE_SCALED = Signature("float", ("float", "float", "float", "i32"))
+_SCALED = Signature("float", ("float", "i32"))
+_SCALED_DOUBLE = Signature("double", ("double", "i32"))
 _HALF_UNARY = Signature("i16", ("i16",))
 _WIDEN = Signature("float", ("i16",))
 _NARROW = Signature("i16", ("float",))
@@ -96,6 +109,12 @@ def _gradual() -> dict[str, Entry]:
         "round_half_gradual": Entry(_UNARY, gradual.round_half_gradual, f16c),
         "fma_single": Entry(_TERNARY, gradual.fma_single, fma),
         "fma_half": Entry(_TERNARY, gradual.fma_half, any_fma),
+        "fma_mixed_half": Entry(_TERNARY, gradual.fma_mixed_half, any_fma),
+        "fma_double": Entry(_DOUBLE_TERNARY, gradual.fma_double, fma),
+        "fma_scaled_double": Entry(_DOUBLE_SCALED, wide_fma.fma_scaled_double),
+        "fma_scaled_single": Entry(_SINGLE_SCALED, soft_fma.fma_scaled_single),
+        "scale_single": Entry(_SCALED, gradual.scale_single, ("avx512",)),
+        "scale_double": Entry(_SCALED_DOUBLE, gradual.scale_double),
         **{
             f"{name}_{ending}": Entry(signature, getattr(gradual, name))
             for name in ("maximum_number", "minimum_number", "maximum", "minimum")

@@ -14,6 +14,27 @@ def fma_single_by_double(body: Body, a: Value, b: Value, c: Value) -> Value:
     return body.cast("fptrunc", sum_to_odd(body, body.op("fmul", a, b), c), "float")
 
 
+def fma_scaled_single(body: Body, a: Value, b: Value, c: Value, scale: Value) -> Value:
+    """(a * b + c) * 2^scale of f32, rounded once: as `fma_single_by_double`, scaled in binary64. `scale` is at most 500."""
+    a, b, c = (body.cast("fpext", value, "double") for value in (a, b, c))
+    total = sum_to_odd(body, body.op("fmul", a, b), c)
+    field = body.cast("zext", body.op("add", scale, body.integer(1023)), "i64")
+    factor = body.cast("bitcast", body.op("shl", field, body.integer(52, "i64")), "double")
+    return body.cast("fptrunc", body.op("fmul", total, factor), "float")
+
+
+def fma_odd_by_double(body: Body, a: Value, b: Value, c: Value) -> Value:
+    """a * b + c of f32, rounded to odd in f32: rounded to odd in binary64, and what f32 has no room for gathered in its last bit."""
+    a, b, c = (body.cast("fpext", value, "double") for value in (a, b, c))
+    bits = body.cast("bitcast", sum_to_odd(body, body.op("fmul", a, b), c), "i64")
+    rest = body.op("and", bits, body.integer((1 << 29) - 1, "i64"))
+    last = body.cast("zext", body.compare("icmp ne", rest, body.integer(0, "i64")), "i64")
+    kept = body.op("xor", bits, rest)
+    odd = body.op("or", kept, body.op("shl", last, body.integer(29, "i64")))
+    infinite = body.compare("icmp uge", body.op("shl", bits, body.integer(1, "i64")), body.integer(0x7FF << 53, "i64"))
+    return body.cast("fptrunc", body.cast("bitcast", body.select(infinite, bits, odd), "double"), "float")
+
+
 def fma_half_by_sum(body: Body, a: Value, b: Value, c: Value) -> Value:
     """a * b + c of halves in f32, rounded to odd; the product is exact, having 22 bits."""
     return sum_to_odd(body, body.op("fmul", a, b), c)

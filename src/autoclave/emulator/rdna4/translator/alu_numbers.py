@@ -1,0 +1,45 @@
+"""How float results of vector operations are finished: rounded to a half, OMOD, CLAMP, written."""
+
+from autoclave.emulator.ir import Value, element_type, like
+from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.translator.wave import Wave
+
+_MULTIPLIERS = {1: "2.0", 2: "4.0", 3: "0.5"}
+
+
+def round_half(wave: Wave, value: Value) -> Value:
+    """A float rounded once to a half, as the float that holds it. Scalars or vectors."""
+    return wave.widen(wave.narrow(value))
+
+
+def finish_float(
+    wave: Wave, instruction: Instruction, value: Value, *, exact: bool = False, canonical: bool = False
+) -> None:
+    """Write a float result. exact: of an f16 operation, that it is a half already. canonical: its NaNs are."""
+    (destination, *_) = instruction.destinations
+    half = destination.type == "f16"
+    if half and not exact:
+        value = round_half(wave, value)
+    if instruction.multiplier:
+        value = wave.ir.binary("fmul", value, number(_MULTIPLIERS[instruction.multiplier], value))
+        value, canonical = round_half(wave, value) if half else value, False
+    if instruction.clamp:
+        value, canonical = wave.library(of_width("clamp", value), value), True
+    wave.write_number(destination, value, canonical)
+
+
+def of_width(name: str, value: Value) -> str:
+    """The library's function for f64, or for what is computed in f32."""
+    return f"{name}_double" if element_type(value.type) == "double" else f"{name}_gradual"
+
+
+def number(text: str, value: Value) -> Value:
+    """A float constant, exact in f32, of the type of `value`."""
+    if value.type.startswith("<"):
+        return Value(f"splat ({element_type(value.type)} {text})", value.type)
+    return Value(text, value.type)
+
+
+def integer_like(value: Value) -> str:
+    """The type of integers with as many bits and lanes as a float."""
+    return like(value.type, "i64" if element_type(value.type) == "double" else "i32")
