@@ -89,14 +89,14 @@ class Forms:
 
     def half_bits(self, half: Half) -> Value:
         """A half as <lanes x i16>."""
+        if half.zero:
+            return constant(0, self.type("i16"))
         if half.bits is None:
             half.bits = self._make_half_bits(half)
         return half.bits
 
     def _make_half_bits(self, half: Half) -> Value:
         ir = self.ir
-        if half.zero:
-            return constant(0, self.type("i16"))
         if half.whole is not None:
             whole = self.bits(half.whole)
             return ir.convert("trunc", ir.with_constant("lshr", whole, 16) if half.high else whole, "i16")
@@ -106,6 +106,8 @@ class Forms:
 
     def half_number(self, half: Half) -> Value:
         """A half as <lanes x float> that holds it exactly."""
+        if half.zero:
+            return Value("zeroinitializer", self.type("float"))
         if half.number is None:
             half.number = self.widen(self.half_bits(half))
             half.loose = False

@@ -9,7 +9,7 @@ from autoclave.emulator.launch import Size3
 from autoclave.emulator.rdna4.instruction import TTMP, Instruction
 from autoclave.emulator.rdna4.launch import KernelCode
 from autoclave.emulator.rdna4.translator.control import Control, label
-from autoclave.emulator.rdna4.translator.effects import effect_of, reads_across
+from autoclave.emulator.rdna4.translator.effects import changes_exec, effect_of, reads_across
 from autoclave.emulator.rdna4.translator.exec_moves import EXEC_MOVES
 from autoclave.emulator.rdna4.translator.execution import analyse_execution
 from autoclave.emulator.rdna4.translator.flow import Block, find_blocks
@@ -29,6 +29,8 @@ from autoclave.emulator.vector import GRADUAL_ATTRIBUTES, library
 
 WAVE = 32
 _GROUP_X, _GROUP_YZ = TTMP + 9, TTMP + 7
+_ID_ENABLES, _SIDES_AT, _USER_AT = 7, 11, 1
+"""Bits of COMPUTE_PGM_RSRC2: one for each coordinate of the workgroup, how many of the thread's v0 holds, how many scalars are set up."""
 _ID_BITS = 10
 
 RULES: Mapping[str, object] = {
@@ -136,6 +138,8 @@ class _Kernel:
             with_dpp(self._wave, instruction, _rule(instruction.name))
         else:
             _rule(instruction.name)(self._wave, instruction)
+            if changes_exec(instruction):
+                self._wave.drop_lanes_without_thread()
 
     def _execute_pair(self, pair: tuple[Instruction, Instruction]) -> None:
         """Both read before either writes."""
@@ -149,8 +153,11 @@ class _Kernel:
         """Registers are 0 at first, but for those that the launch sets up, and EXEC."""
         ir, variables = self._ir, self._wave.variables
         ir.label("begin")
-        words = {number: self._constant_word(number) for number in range(self._kernel.rsrc2 >> 1 & 31)}
-        x, y, z = self._workgroups.coordinates
+        words = {number: self._constant_word(number) for number in range(self._kernel.rsrc2 >> _USER_AT & 31)}
+        x, y, z = (
+            side if self._kernel.rsrc2 >> _ID_ENABLES + place & 1 else constant(0, "i32")
+            for place, side in enumerate(self._workgroups.coordinates)
+        )
         words[_GROUP_X] = x
         words[_GROUP_YZ] = ir.binary("or", ir.with_constant("and", y, 0xFFFF), ir.with_constant("shl", z, 16))
         thread = self._thread(start)
@@ -174,7 +181,7 @@ class _Kernel:
         ir = self._ir
         sides = thread_coordinates(ir, self._geometry, start.threads, start.first_thread)
         packed = constant(0, "i32")
-        for place, side in enumerate(sides[: 1 + (self._kernel.rsrc2 >> 11 & 3)]):
+        for place, side in enumerate(sides[: 1 + (self._kernel.rsrc2 >> _SIDES_AT & 3)]):
             if side.text == "0":
                 continue
             value = ir.with_constant("shl", ir.splat(side, self._geometry.lanes), _ID_BITS * place)

@@ -219,6 +219,7 @@ def with_dpp(wave: Wave, instruction: Instruction, rule: Callable[[Wave, Instruc
     dpp = instruction.dpp
     assert dpp is not None
     first, *others = instruction.sources
+    bound = dpp.bound_control or dpp.selectors is not None
     assert isinstance(first.operand, Register)
     number = first.operand.number
     named = [source_lane(dpp, lane) for lane in range(WAVE)]
@@ -230,10 +231,10 @@ def with_dpp(wave: Wave, instruction: Instruction, rule: Callable[[Wave, Instruc
     moved = ir.shuffle(value, zeros, [WAVE if lane is None else lane for lane in named])
     written = [
         bool(dpp.row_mask >> (lane // 16) & 1 and dpp.bank_mask >> (lane % 16 // 4) & 1)
-        and (named[lane] is not None or dpp.bound_control)
+        and (named[lane] is not None or bound)
         for lane in range(WAVE)
     ]
-    if not dpp.fetch_inactive and not dpp.bound_control:
+    if not dpp.fetch_inactive and not bound:
         on = wave.mask_of_memory
         available = None if on is None else ir.shuffle(on, None, [lane or 0 for lane in named])
     else:

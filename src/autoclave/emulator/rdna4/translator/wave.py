@@ -263,9 +263,8 @@ class Wave:
 
     def write_mask(self, destination: Destination, value: Value) -> None:
         """A lane mask <lanes x i1> into a scalar register; 0 for lanes that are off."""
-        on = self.mask_of_memory
-        if on is not None:
-            value = self.ir.binary("and", value, on)
+        for on in (self.mask_of_memory, self._only):
+            value = value if on is None else self.ir.binary("and", value, on)
         self.scalars.write_mask(destination.operand.number, value)
 
     def write_scalar(self, destination: Destination, value: Value) -> None:
@@ -424,6 +423,10 @@ class Wave:
         if self.valid is not None:
             return self.ir.binary("and", bits, self.scalars.bits_of(self.valid))
         return self.ir.with_constant("and", bits, (1 << self.lanes) - 1) if self.lanes < WAVE else bits
+
+    def drop_lanes_without_thread(self) -> None:
+        """After a write to EXEC: it never has lanes that hold no thread."""
+        self.scalars.write(EXEC, self.existing(self.scalars.read(EXEC)))
 
     def store_first_exec(self) -> None:
         """When a wave begins, all lanes that hold a thread are on."""
