@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.translator.alu import LOOKS_AT_BITS, SCALAR, VECTOR
 from autoclave.emulator.rdna4.translator.wave import Wave
 
-ALU: Mapping[str, Callable[[Wave, Instruction], None]] = {}
-"""Scalar and vector operations by name."""
+__all__ = ["ALU", "LOOKS_AT_BITS"]
 
-LOOKS_AT_BITS: frozenset[str] = frozenset()
-"""Operations that look at the bits of operands whose types are floats."""
+ALU: Mapping[str, Callable[[Wave, Instruction], None]] = {**VECTOR, **SCALAR}
+"""Scalar and vector operations by name."""
