@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from autoclave.emulator.architectures import DEVICES, translator_files
+from autoclave.emulator.architectures import translator_files
+from autoclave.emulator.devices import DEVICES
 
 IMPORTED = """
 import json, sys

@@ -4,16 +4,15 @@ from functools import cache
 from pathlib import Path
 
 from autoclave.emulator.architecture import Architecture
+from autoclave.emulator.devices import DEVICES
 from autoclave.emulator.launch import KernelCode
 from autoclave.errors import ArtifactError
-
-DEVICES = {"QCOM": "a630"}
-"""Which GPU stands behind a device of an artifact's target."""
 
 _CORE_SOURCES = (
     "__init__.py",
     "architecture.py",
     "architectures.py",
+    "devices.py",
     "elementary.py",
     "ir.py",
     "jit.py",
@@ -32,6 +31,10 @@ def architecture(name: str) -> Architecture:
         from autoclave.emulator.a630.architecture import A630
 
         return A630
+    if name == "gfx1200":
+        from autoclave.emulator.rdna4.architecture import GFX1200
+
+        return GFX1200
     raise KeyError(f"no emulated GPU is called {name!r}")
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from autoclave.artifact.model import Kernel, Program
 from autoclave.artifact.reader import Artifact
 from autoclave.canonical import canonical_json
-from autoclave.emulator.architectures import DEVICES, architecture, architecture_of, architecture_of_device
+from autoclave.emulator.architectures import architecture, architecture_of, architecture_of_device
+from autoclave.emulator.devices import DEVICES
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import KernelCode, Size3
 from autoclave.emulator.translation import LaunchShape, Translation, translate_all

@@ -14,7 +14,8 @@ from math import prod
 from typing import Any
 
 from autoclave.canonical import canonical_json
-from autoclave.emulator.architectures import DEVICES, architecture_of, translator_files
+from autoclave.emulator.architectures import architecture_of, translator_files
+from autoclave.emulator.devices import DEVICES
 from autoclave.emulator.jit import LANES, HostTarget, compile_object, llvm_version
 from autoclave.emulator.launch import MAX_THREADS, KernelCode, Launch, Size3
 from autoclave.emulator.translator.geometry import Geometry

@@ -8,7 +8,7 @@ from typing import Any
 from autoclave import __version__
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact
-from autoclave.emulator.architectures import DEVICES
+from autoclave.emulator.devices import DEVICES
 from autoclave.emulator.jit import PORTABLE, HostTarget, best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors

@@ -13,7 +13,7 @@ from typing import Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.canonical import canonical_json
-from autoclave.emulator.architectures import DEVICES
+from autoclave.emulator.devices import DEVICES
 from autoclave.native.request import carried_out
 from autoclave.parity.check_file import write_check
 from autoclave.parity.emulated.hardware import EmulatedHardware
