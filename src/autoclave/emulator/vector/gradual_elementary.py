@@ -40,7 +40,10 @@ def sin_turns(body: Body, a: Value) -> Value:
     """The sine of an angle in turns (1 is a full circle), denormals flushed; NaN for infinities."""
     quadrant, r, y = _reduced(body, a)
     even, odd = elementary.sine(body, r, y), elementary.cosine(body, r, y)
-    return canonical(body, _of_quadrant(body, quadrant, even, odd, quadrant))
+    value = _of_quadrant(body, quadrant, even, odd, quadrant)
+    zero = body.compare("fcmp oeq", value, body.single(0.0))
+    # Of whole numbers of half turns, too, the sine is the zero of their sign.
+    return canonical(body, body.select(zero, body.op("fmul", body.single(0.0), a), value))
 
 
 def cos_turns(body: Body, a: Value) -> Value:
@@ -48,7 +51,8 @@ def cos_turns(body: Body, a: Value) -> Value:
     quadrant, r, y = _reduced(body, a)
     even, odd = elementary.cosine(body, r, y), elementary.sine(body, r, y)
     turned = body.op("add", quadrant, body.integer(1, "i64"))
-    return canonical(body, _of_quadrant(body, quadrant, even, odd, turned))
+    # Adding +0 makes of -0, which there is between quadrants, +0.
+    return canonical(body, body.op("fadd", _of_quadrant(body, quadrant, even, odd, turned), body.single(0.0)))
 
 
 def _of_quadrant(body: Body, quadrant: Value, even: Value, odd: Value, half_turns: Value) -> Value:

@@ -2,12 +2,13 @@
 
 from autoclave.emulator.vector.body import Body, Value
 
-_TOP = 125
-"""Where the highest bit of a term's significand is put: a sum of two has room below bit 127."""
+_TERM_TOP, _SUM_TOP = 125, 126
+"""Where the highest bit of a term's significand is put, and of a sum's, which may have one bit more; bit 127 is the sign."""
 _FRACTION = (1 << 52) - 1
 _FIELD = 0x7FF
 _UNIT = 1023 + 52
 """A number is its significand times 2^(exponent field - _UNIT)."""
+_MOST_LOST = 53
 _FAR = -(1 << 20)
 """The exponent of a term that is 0: below all others."""
 
@@ -24,13 +25,16 @@ def fma_scaled_double(body: Body, a: Value, b: Value, c: Value, scale: Value) ->
     """
     (ma, ea), (mb, eb), (mc, ec) = (_parts(body, value) for value in (a, b, c))
     sa, sb, sc = (_sign(body, value) for value in (a, b, c))
-    product, product_exponent = _normalised(body, body.op("mul", ma, mb), body.op("add", ea, eb))
-    addend, addend_exponent = _normalised(body, mc, ec)
+    product, product_exponent = _normalised(body, body.op("mul", ma, mb), body.op("add", ea, eb), _TERM_TOP)
+    addend, addend_exponent = _normalised(body, mc, ec, _TERM_TOP)
     sign = body.op("xor", sa, sb)
     total, exponent, negative = _sum(body, (product, product_exponent, sign), (addend, addend_exponent, sc))
     rounded = _rounded(body, total, body.op("add", exponent, scale), negative)
-    plain = body.op("fadd", body.op("fmul", a, b), c)
-    special = body.op("or", _is_special(body, a), body.op("or", _is_special(body, b), _is_special(body, c)))
+    factors = body.op("or", _is_special(body, a), _is_special(body, b))
+    special = body.op("or", factors, _is_special(body, c))
+    # A finite product may overflow, which it must not where c is infinite.
+    finite = body.select(body.op("xor", factors, special), body.double(0.0), body.op("fmul", a, b))
+    plain = body.op("fadd", finite, c)
     nothing = body.compare("icmp eq", body.op("or", product, addend), body.integer(0, "i128"))
     return body.select(body.op("or", special, nothing), plain, rounded)
 
@@ -63,10 +67,10 @@ def _parts(body: Body, a: Value) -> tuple[Value, Value]:
     return significand, body.op("sub", field, body.integer(_UNIT))
 
 
-def _normalised(body: Body, significand: Value, exponent: Value) -> tuple[Value, Value]:
-    """The highest bit moved to _TOP; a zero stays, with the lowest exponent."""
+def _normalised(body: Body, significand: Value, exponent: Value, top: int) -> tuple[Value, Value]:
+    """The highest bit moved up to `top`; a zero stays, with the lowest exponent."""
     zeros = _leading_zeros(body, significand)
-    up = body.op("sub", zeros, body.integer(127 - _TOP, "i128"))
+    up = body.op("sub", zeros, body.integer(127 - top, "i128"))
     none = body.compare("icmp eq", significand, body.integer(0, "i128"))
     # Of nothing there are 128 leading zeros.
     up = body.select(none, body.integer(0, "i128"), up)
@@ -114,12 +118,15 @@ def _shifted_down(body: Body, a: Value, amount: Value) -> Value:
 
 def _rounded(body: Body, total: Value, exponent: Value, negative: Value) -> Value:
     """The nearest f64 to total * 2^exponent, ties to even, denormals and infinity as it comes."""
-    total, exponent = _normalised(body, total, exponent)
-    top = body.op("add", exponent, body.integer(_TOP + 1023))
+    total, exponent = _normalised(body, total, exponent, _SUM_TOP)
+    top = body.op("add", exponent, body.integer(_SUM_TOP + 1023))
     denormal = body.compare("icmp slt", top, body.integer(1))
-    # Below the smallest normal, bits are lost for each exponent that is missing.
-    extra = _at_most(body, body.op("sub", body.integer(1), top), 54)
-    shift = body.op("add", body.integer(_TOP - 52), body.select(denormal, extra, body.integer(0)))
+    # Below the smallest normal, bits are lost for each exponent that is missing; below half of the smallest number all are.
+    extra = body.op("sub", body.integer(1), top)
+    vanishing = body.compare("icmp sgt", extra, body.integer(_MOST_LOST))
+    total = body.select(vanishing, body.integer(1, "i128"), total)
+    extra = body.select(denormal, _at_most(body, extra, _MOST_LOST), body.integer(0))
+    shift = body.op("add", body.integer(_SUM_TOP - 52), extra)
     field = body.op("sub", body.select(denormal, body.integer(1), top), body.integer(1))
     shift = body.cast("zext", shift, "i128")
     kept = body.op("lshr", total, shift)

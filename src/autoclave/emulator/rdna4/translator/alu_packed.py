@@ -25,6 +25,13 @@ from autoclave.emulator.rdna4.translator.wave import Wave
 Rule = Callable[[Wave, Instruction], None]
 
 
+def sources_of(instruction: Instruction) -> tuple[Source, ...]:
+    """The sources, of encodings without OPSEL_HI with the upper half for the second result."""
+    if instruction.encoding == "VOP3P":
+        return instruction.sources
+    return tuple(replace(source, high_of_second=source.type.endswith("x2")) for source in instruction.sources)
+
+
 def half_of(wave: Wave, source: Source, second: bool) -> Half:
     """The half of a packed source that the first or the second result takes, without modifiers."""
     return wave.half(source.operand, source.high_of_second if second else source.high)
@@ -57,7 +64,7 @@ def _packed_floats(rule: FloatRule) -> Rule:
 def _half_result(wave: Wave, instruction: Instruction, rule: FloatRule, second: bool) -> Half:
     value = _zero_limited(wave, instruction, second)
     if value is None:
-        value = rule.compute(wave, *(number_of_half(wave, source, second) for source in instruction.sources))
+        value = rule.compute(wave, *(number_of_half(wave, source, second) for source in sources_of(instruction)))
     if not rule.exact:
         value = round_half(wave, value)
     if instruction.clamp:
@@ -126,7 +133,7 @@ def _dot2(rounded: Callable[[Wave, Value], Value]) -> Rule:
     """c + a0 * b0, and to that a1 * b1; every product and every sum is rounded."""
 
     def run(wave: Wave, instruction: Instruction) -> None:
-        first, second, third = instruction.sources
+        first, second, third = sources_of(instruction)
         total = wave.number(third)
         for upper in (False, True):
             factors = (number_of_half(wave, source, upper) for source in (first, second))
