@@ -33,7 +33,9 @@ def raw_outputs() -> tuple[NDArray[np.float32], dict[str, slice]]:
     plan[:, 0] = SPEED * t + 0.1 * t**2
     plan[:, 1] = bend(plan[:, 0])
     plan[:, 3] = SPEED + 0.2 * t
-    put("plan", plan, np.log(np.full((33, 15), 0.1) + 0.12 * t[:, None]))
+    plan_stds = np.full((33, 15), 5.0)
+    plan_stds[:, 1] = 0.1 + 0.12 * t
+    put("plan", plan, np.log(plan_stds))
     for name, places in (("lane_lines", LANE_LINES), ("road_edges", ROAD_EDGES)):
         lines = np.array([[place + bend(x), np.zeros(33)] for place in places]).transpose(0, 2, 1)
         deviations = np.broadcast_to(0.1 + 0.01 * x[:, None], lines.shape) * (2 if name == "road_edges" else 1)

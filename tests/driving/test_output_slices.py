@@ -2,6 +2,8 @@
 
 import base64
 import codecs
+import contextlib
+import io
 import json
 import pickle
 import struct
@@ -228,16 +230,32 @@ def test_a_pickle_that_does_as_much_as_one_can_is_soon_read(repeated: bytes) -> 
     assert time.perf_counter() - begin < 5
 
 
-def test_random_changes_give_a_dict_of_slices_or_a_refusal() -> None:
-    data = pickle.dumps(SLICES)
+class OnlySlices(pickle.Unpickler):
+    """Python's own reader, which can find nothing but `slice`."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in (("builtins", "slice"), ("__builtin__", "slice")):
+            raise pickle.UnpicklingError(f"{module}.{name}")
+        return slice
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_random_changes_are_refused_or_read_as_python_reads_them(protocol: int) -> None:
+    data = pickle.dumps({name: value for name, value in SLICES.items() if name.isascii()}, protocol)
+    agreed = 0
     for place in range(len(data)):
-        for value in (0, 1, 0x28, 0x2E, 0x52, 0x73, 0x80, 0x94, 0xFF, data[place] ^ 0x10):
+        for value in (0, 1, 0x28, 0x2E, 0x31, 0x52, 0x73, 0x80, 0x94, 0xFF, data[place] ^ 0x10):
             changed = data[:place] + bytes([value]) + data[place + 1 :]
             try:
                 read = decode_output_slices(encoded(changed))
             except OutputSlicesError:
                 continue
             assert all(type(name) is str and type(each) is slice for name, each in read.items())
+            # Frames only help Python to read ahead; of a damaged one it complains, and this reader does not.
+            with contextlib.suppress(pickle.UnpicklingError, UnicodeDecodeError, OverflowError):
+                assert same(OnlySlices(io.BytesIO(changed)).load()) == same(read)
+                agreed += 1
+    assert agreed > 700
 
 
 @pytest.mark.parametrize("text", ["%%%%", "gAR9", "gAR9Li", "é", "gAR9Lg==gAR9Lg=="])
