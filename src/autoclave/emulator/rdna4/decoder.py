@@ -7,6 +7,7 @@ from functools import cache
 from autoclave.emulator.rdna4.encoding.codec import Words
 from autoclave.emulator.rdna4.encoding.families import CODECS
 from autoclave.emulator.rdna4.encoding.form import Form
+from autoclave.emulator.rdna4.encoding.lanes import takes_dpp
 from autoclave.emulator.rdna4.encoding.layout import DPP8, DPP16, LAYOUTS, WORD_BITS, WORD_BYTES, Layout, Reserved
 from autoclave.emulator.rdna4.encoding.operands import DPP8_CODES, DPP16_CODE, LITERAL
 from autoclave.emulator.rdna4.encoding.pairs import FORM as DUAL
@@ -78,7 +79,7 @@ def _read(form: Form, layout: Layout, words: Sequence[int], at: int) -> tuple[Wo
     fields = found.fields
     first = fields.get("src0")
     extension = None
-    if form.encoding in _WITH_DPP and first in (DPP16_CODE, *DPP8_CODES):
+    if form.encoding in _WITH_DPP and first in (DPP16_CODE, *DPP8_CODES) and takes_dpp(form):
         extension = DPP16 if first == DPP16_CODE else DPP8
         found.selectors = first != DPP16_CODE
     literal = _has_literal(form, found)

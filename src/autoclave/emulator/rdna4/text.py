@@ -7,10 +7,9 @@ real-true16 only. Immediates are numbers, also where LLVM has names for their pa
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from autoclave.emulator.rdna4.encoding.codec import is_half
 from autoclave.emulator.rdna4.encoding.form import Form
 from autoclave.emulator.rdna4.encoding.table import BY_NAME
-from autoclave.emulator.rdna4.instruction import Destination, Instruction, Source
+from autoclave.emulator.rdna4.instruction import Destination, Instruction, Register, Source
 from autoclave.emulator.rdna4.text_modifiers import dpp_text, list_text, output_text, policy_text
 from autoclave.emulator.rdna4.text_operands import operand_text, signed_text
 from autoclave.errors import UnknownInstruction
@@ -36,7 +35,7 @@ def _mnemonic(instruction: Instruction) -> str:
     """AMD's name with LLVM's ending for the encoding, where there are several."""
     name, encoding = instruction.name, instruction.encoding
     if encoding in ("VOP3", "VOP3SD", "VOP3P"):
-        ending = "_e64" if _is_short(name) or instruction.dpp is not None and encoding != "VOP3P" else ""
+        ending = "_e64" if _is_short(name) or instruction.dpp is not None else ""
     else:
         ending = "_e32" if encoding in _SHORT and instruction.dpp is None and _is_long(name) else ""
     return name + ending + ("_dpp" if instruction.dpp is not None else "")
@@ -83,23 +82,51 @@ def _immediate(form: Form, instruction: Instruction) -> Parts:
 
 
 def _short_vector(form: Form, instruction: Instruction) -> Parts:
-    operands: tuple[Destination | Source, ...] = (*instruction.destinations, *instruction.sources)
-    halves = any(is_half(each.type) and getattr(each.operand, "high", False) for each in operands)
-    return _written(form, instruction, halves), (dpp_text(instruction.dpp),)
+    return _written(form, instruction, _has_halves(instruction)), (dpp_text(instruction.dpp),)
 
 
 def _long_vector(form: Form, instruction: Instruction) -> Parts:
+    suffixed = _is_suffixed(form) and _has_halves(instruction)
     selected = ""
     if "select" in form.flags:
         selected = list_text("op_sel", (instruction.immediate & 1, instruction.immediate >> 1), 0)
-    elif form.flags & {"byte_sel", "byte_sel_to"} and instruction.immediate:
-        selected = f"byte_sel:{instruction.immediate}"
+    elif form.flags & {"byte_sel", "byte_sel_to"}:
+        selected = f"byte_sel:{instruction.immediate}" if instruction.immediate else ""
     else:
-        shown = [source for slot, source in zip(form.sources, instruction.sources, strict=True) if slot.written]
-        highs = [int(getattr(source.operand, "high", False)) for source in shown]
-        to = [int(destination.operand.high) for destination in instruction.destinations[:1]]
-        selected = list_text("op_sel", (*highs, *to), 0)
-    return _written(form, instruction), (selected, *output_text(instruction), dpp_text(instruction.dpp))
+        shown = [source.operand for slot, source in zip(form.sources, instruction.sources, strict=True) if slot.written]
+        written = [slot.written for slot in form.destinations[:1]]
+        operands = [*shown, *(each.operand for each in instruction.destinations[:1] if written[0])]
+        registers = [operand for operand in operands if isinstance(operand, Register)]
+        if not suffixed or any(register.high and register.file == "s" for register in registers):
+            selected = list_text("op_sel", [int(isinstance(each, Register) and each.high) for each in operands], 0)
+    return _written(form, instruction, suffixed), (selected, *output_text(instruction), dpp_text(instruction.dpp))
+
+
+def _has_halves(instruction: Instruction) -> bool:
+    """Whether halves are to be told: one is an upper one, or LLVM knows the operation with halves only."""
+    operands: tuple[Destination | Source, ...] = (*instruction.destinations, *instruction.sources)
+    registers = [each.operand for each in operands if isinstance(each.operand, Register)]
+    return instruction.name in _ALWAYS_HALVES or any(register.high for register in registers)
+
+
+_ALWAYS_HALVES = ("v_mov_b16", "v_swap_b16")
+
+
+@cache
+def _is_suffixed(form: Form) -> bool:
+    """Whether LLVM 20 tells halves of this VOP3 operation by ".h" and ".l" rather than by op_sel."""
+    return form.name in _SUFFIXED or (_is_short(form.name) and "op_sel" not in form.flags)
+
+
+_SUFFIXED = frozenset(
+    {
+        "v_cndmask_b16",
+        "v_mul_lo_u16",
+        *(f"v_{operation}_{type}" for operation in ("max", "min") for type in ("u16", "i16")),
+        *("v_lshlrev_b16", "v_lshrrev_b16", "v_ashrrev_i16"),
+        *(f"v_{operation}_b16" for operation in ("and", "or", "xor")),
+    }
+)
 
 
 def _packed(form: Form, instruction: Instruction) -> Parts:

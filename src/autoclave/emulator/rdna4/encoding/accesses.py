@@ -21,8 +21,24 @@ RETURNS = 1
 _SCALAR_OFFSET = Slot("soffset", "u32", "scalar")
 
 
-def _policy(fields: Fields) -> int:
-    return fields["scope"] | fields["th"] << 2
+_LONGEST_PREFETCH = 31
+_RESERVED_LOAD_HINT = 7
+_CASCADE = 4
+"""Of an atomic's temporal hint: wanted by the scopes above; such an atomic returns nothing."""
+
+
+def _policy(form: Form, fields: Fields) -> int:
+    """Scope and temporal hint. `Reserved` if there is no such hint for what the form does."""
+    scope, hint = fields["scope"], fields["th"]
+    if "atomic" in form.flags:
+        wrong = bool(hint & _CASCADE and hint & RETURNS) or (hint, scope) == (3, 3)
+    elif form.flags & {"plain", "prefetch"}:
+        wrong = bool(hint) or (bool(scope) and "prefetch" in form.flags)
+    else:
+        wrong = bool(form.destinations) and hint == _RESERVED_LOAD_HINT
+    if wrong:
+        raise Reserved(f"temporal hint {hint} at scope {scope}")
+    return scope | hint << 2
 
 
 def _policy_fields(policy: int) -> Fields:
@@ -36,9 +52,16 @@ class ScalarMemory:
         """Operands, offset and policy; see `Codec`."""
         fields = words.fields
         fields["sbase"] *= 2
-        record: Record = {"immediate": signed(fields["ioffset"], _OFFSET_BITS), "scope_or_policy": _policy(fields)}
+        if form.sources and fields["sbase"] == NULL:
+            raise Reserved("null as the base")
+        record: Record = {
+            "immediate": signed(fields["ioffset"], _OFFSET_BITS),
+            "scope_or_policy": _policy(form, fields),
+        }
         if "prefetch" in form.flags:
             record["second_immediate"] = fields.pop("sdata")
+            if record["second_immediate"] > _LONGEST_PREFETCH:
+                raise Reserved(f"length {record['second_immediate']}")
         unused(form, words, [place for place in ("sdata", "sbase") if place in fields])
         record["destinations"] = read_destinations(form, words)
         slots = form.sources if "plain" in form.flags or fields["soffset"] == NULL else (*form.sources, _SCALAR_OFFSET)
@@ -75,6 +98,8 @@ class LocalMemory:
         fields = words.fields
         unused(form, words, ("vdst", "addr", "data0", "data1"))
         pair = "pair" in form.flags
+        if "plain" in form.flags and (fields["offset0"] or fields["offset1"]):
+            raise Reserved(f"an offset, which {form.name} lacks")
         return {
             "destinations": read_destinations(form, words),
             "sources": tuple(source(read_operand(slot, words), slot.type) for slot in form.sources),
@@ -101,7 +126,10 @@ class GlobalMemory:
     def read(self, form: Form, words: Words, pc: int) -> Record:
         """Operands, offset and policy; see `Codec`."""
         fields = words.fields
-        record: Record = {"immediate": signed(fields["ioffset"], _OFFSET_BITS), "scope_or_policy": _policy(fields)}
+        record: Record = {
+            "immediate": signed(fields["ioffset"], _OFFSET_BITS),
+            "scope_or_policy": _policy(form, fields),
+        }
         base = fields["saddr"] != NULL and "plain" not in form.flags
         vector = _has_vector_address(form, fields["sve"])
         if form.encoding == "FLAT" and base:
@@ -110,7 +138,7 @@ class GlobalMemory:
             raise Reserved("bit SVE outside of SCRATCH")
         if not vector and fields["vaddr"]:
             raise Reserved("a vector address that is not used")
-        if "plain" in form.flags and (fields["ioffset"] or fields["saddr"] not in (0, NULL)):
+        if "plain" in form.flags and (fields["ioffset"] or fields["saddr"] != NULL):
             raise Reserved(f"an address, which {form.name} lacks")
         returns = "atomic" not in form.flags or bool(fields["th"] & RETURNS)
         if not returns and fields["vdst"]:
@@ -148,5 +176,5 @@ def _slots(form: Form, vector: bool, base: bool) -> tuple[Slot, ...]:
     """Sources in the order of the record."""
     scratch = form.encoding == "SCRATCH"
     address = (Slot("vaddr", "u32" if scratch or base else "u64", "vector"),) if vector else ()
-    scalar = (Slot("saddr", "u32" if scratch else "u64", "scalar"),) if base else ()
+    scalar = (Slot("saddr", "u32" if scratch else "u64", "scalar" if scratch else "address"),) if base else ()
     return (*address, *form.sources, *scalar)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from autoclave.emulator.rdna4.encoding.form import FIXED, Form, Slot
 from autoclave.emulator.rdna4.encoding.layout import Fields, Reserved
 from autoclave.emulator.rdna4.encoding.operands import (
+    FIRST_CONSTANT,
     FIRST_VECTOR,
     LITERAL,
     code_of,
@@ -18,8 +19,8 @@ from autoclave.emulator.rdna4.encoding.operands import (
     scalar_source,
     vector_register,
 )
-from autoclave.emulator.rdna4.encoding.types import width
-from autoclave.emulator.rdna4.instruction import Destination, Instruction, Operand, Register, Source
+from autoclave.emulator.rdna4.encoding.types import FIRST_FLOAT, LAST_FLOAT, width
+from autoclave.emulator.rdna4.instruction import M0, Destination, Instruction, Operand, Register, Source
 
 Record = dict[str, Any]
 """Attributes of an `Instruction`, by name."""
@@ -58,15 +59,26 @@ def read_operand(slot: Slot, words: Words, high: bool = False) -> Operand:
     code = words.fields[slot.place]
     if slot.kind == "vector":
         return _vector(code, slot.type, words.narrow, high or slot.high)
-    if slot.kind == "scalar":
-        return scalar_register(code, slot.type, high)
-    if (slot.kind == "scalar source" and code >= FIRST_VECTOR) or (
-        slot.kind == "vector source" and code < FIRST_VECTOR
-    ):
+    if not _may_be(slot.kind, code):
         raise Reserved(f"operand {code} as a {slot.kind}")
     if code >= FIRST_VECTOR:
         return _vector(code - FIRST_VECTOR, slot.type, words.narrow, high)
     return scalar_source(code, slot.type, words.literal or 0, high)
+
+
+@cache
+def _may_be(kind: str, code: int) -> bool:
+    """Whether a slot of this kind can hold what `code` stands for."""
+    vector, constant = code >= FIRST_VECTOR, FIRST_CONSTANT <= code <= LAST_FLOAT
+    return {
+        "source": True,
+        "scalar source": not vector,
+        "vector source": vector,
+        "inline source": vector or constant,
+        "scalar": code < FIRST_CONSTANT,
+        "address": code < M0,
+        "m0 or inline": code == M0 or (constant and code < FIRST_FLOAT),
+    }[kind]
 
 
 def _vector(code: int, type: str, narrow: bool, high: bool) -> Register:

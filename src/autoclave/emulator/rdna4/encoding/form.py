@@ -15,7 +15,8 @@ class Slot:
     """An operand of a form. place: the field that encodes it, one of `FIXED`, or "literal", the word that follows.
 
     kind: what the field can name: a "vector" register, a "scalar" register, a "source" of any sort (9 bits), of these only a
-    "vector source" or a "scalar source"; "fixed" and "literal" are not in fields.
+    "vector source" or a "scalar source", an "inline source" (a vector register or inline constant); of scalar ones, an
+    "address" (neither M0 nor EXEC), "m0 or inline". What is "fixed" or "literal" is in no field.
     written: whether assembly shows it. high: of memory accesses, whether it is the upper half of the register.
     """
 
@@ -68,8 +69,8 @@ _KINDS: Mapping[str, str] = {
     "src0": "source",
     "src1": "source",
     "src2": "source",
-    "sdata": "scalar",
-    "sbase": "scalar",
+    "sdata": "address",
+    "sbase": "address",
     "addr": "vector",
     "data0": "vector",
     "data1": "vector",
@@ -83,7 +84,7 @@ def parse(encoding: Encoding, rows: str, prefix: str = "") -> tuple[Form, ...]:
     """The forms that `rows` write down, one a line: opcode, name (after `prefix`), destinations "=" sources; flags.
 
     An operand is a type, and takes the encoding's next field. "s:" and "v:" before a type: it is a scalar, a vector
-    register only; "high:" the upper half; "literal:" a word that follows; "src0:" (or another field): that field. "vcc",
+    register only; "i:" it is that or an inline constant (of SOP1: M0 or one); "high:" the upper half; "literal:" a word that follows; "src0:" (or another field): that field. "vcc",
     "exec" and "m0" are those registers, "old" is the destination's content. In parentheses: not shown in assembly.
     """
     return tuple(_form(encoding, line, prefix) for line in rows.splitlines() if line.strip())
@@ -120,5 +121,8 @@ _RESTRICTED: Mapping[tuple[str, str], str] = {
     ("v", "source"): "vector source",
     ("src0", "source"): "vector source",
     ("s", "vector"): "scalar",
+    ("s", "scalar source"): "scalar",
+    ("i", "source"): "inline source",
+    ("i", "scalar source"): "m0 or inline",
 }
 """Kinds of operand by prefix and by what the field can name."""

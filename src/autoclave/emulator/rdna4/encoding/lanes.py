@@ -3,8 +3,10 @@
 from functools import cache
 
 from autoclave.emulator.rdna4.encoding.codec import Words
+from autoclave.emulator.rdna4.encoding.form import Form
 from autoclave.emulator.rdna4.encoding.layout import Fields, Reserved
 from autoclave.emulator.rdna4.encoding.operands import DPP8_CODES, DPP16_CODE, FIRST_VECTOR
+from autoclave.emulator.rdna4.encoding.types import width
 from autoclave.emulator.rdna4.instruction import Dpp
 
 _CONTROLS = (
@@ -17,6 +19,16 @@ _CONTROLS = (
     *range(0x150, 0x170),
 )
 """DPP_CTRL: quad_perm, row_shl, row_shr, row_ror, row_mirror, row_half_mirror, row_share, row_xmask."""
+
+
+@cache
+def takes_dpp(form: Form) -> bool:
+    """Whether the first source can be another lane's: of VOP3P by flag "dpp"; else flag "no_dpp" says that it cannot."""
+    slots = (*form.destinations, *form.sources)
+    first = [slot for slot in form.sources if slot.place == "src0" and slot.kind in ("source", "vector source")]
+    if form.encoding == "VOP3P":
+        return "dpp" in form.flags
+    return bool(first) and "no_dpp" not in form.flags and all(width(slot.type) <= 32 for slot in slots)
 
 
 def read_dpp(words: Words) -> Dpp | None:

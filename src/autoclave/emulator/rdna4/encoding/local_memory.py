@@ -28,7 +28,7 @@ FORMS: tuple[Form, ...] = parse(
       16 ds_cmpstore_b32                      = u32 b32 b32
       18 ds_min_num_f32                       = u32 f32
       19 ds_max_num_f32                       = u32 f32
-      20 ds_nop
+      20 ds_nop ; plain
       21 ds_add_f32                           = u32 f32
       30 ds_store_b8                          = u32 b16
       31 ds_store_b16                         = u32 b16

@@ -6,6 +6,7 @@ from autoclave.emulator.rdna4.encoding.layout import Reserved
 from autoclave.emulator.rdna4.encoding.types import (
     FIRST_FLOAT,
     LAST_FLOAT,
+    element,
     inline_constant,
     literal_constant,
     registers,
@@ -22,7 +23,8 @@ DPP8_CODES = (233, 234)
 DPP16_CODE = 250
 
 FIRST_VECTOR = 256
-_FIRST_CONSTANT, _LAST_INTEGER = 128, 208
+FIRST_CONSTANT, _LAST_INTEGER = 128, 208
+_TRAP_TEMPORARIES = range(108, 124)
 
 _RANGES = ((0, 105), (106, 107), (108, 123), (124, 124), (125, 125), (126, 127), (235, 238), (SCC, SCC))
 """Scalar registers that an operand of several may lie in: general ones, VCC, trap temporaries, null, M0, EXEC, the bounds of
@@ -38,7 +40,8 @@ def scalar_register(number: int, type: str, high: bool = False) -> Register:
     count = registers(type)
     for first, last in _RANGES:
         if first <= number <= last:
-            together = number + count - 1 <= last and number % min(count, 4 if count > 2 else 2) == 0
+            together = number + count - 1 <= last and number % (4 if count > 2 else 2) == 0
+            together &= count != 3 or number not in _TRAP_TEMPORARIES
             if number in _ANY_WIDTH or count == 1 or together:
                 return Register("s", number, count, high)
             break
@@ -64,8 +67,10 @@ def narrow_vector_register(code: int, type: str) -> Register:
 def constant(code: int, type: str, word: int) -> Literal32:
     """The constant `code`; `word` is the literal. `Reserved` if it is none."""
     if code == LITERAL:
+        if width(element(type)) < 32 and word >> width(element(type)):
+            raise Reserved(f"literal {word:#x} as an operand of type {type}")
         return Literal32(literal_constant(word, type), False, word)
-    if _FIRST_CONSTANT <= code <= _LAST_INTEGER or FIRST_FLOAT <= code <= LAST_FLOAT:
+    if FIRST_CONSTANT <= code <= _LAST_INTEGER or FIRST_FLOAT <= code <= LAST_FLOAT:
         return Literal32(inline_constant(code, type), True, code)
     raise Reserved(f"operand {code}")
 
@@ -73,7 +78,7 @@ def constant(code: int, type: str, word: int) -> Literal32:
 @cache
 def scalar_source(code: int, type: str, word: int, high: bool = False) -> Operand:
     """The scalar register or constant `code`; `high` selects the upper half of a register."""
-    if _FIRST_CONSTANT <= code and code not in _ANY_WIDTH:
+    if FIRST_CONSTANT <= code and code not in _ANY_WIDTH:
         if high:
             raise Reserved("the upper half of a constant")
         return constant(code, type, word)
@@ -89,7 +94,7 @@ def code_of(operand: Operand, type: str) -> int:
     if not operand.inline:
         return LITERAL
     code: int
-    for code in (*range(_FIRST_CONSTANT, _LAST_INTEGER + 1), *range(FIRST_FLOAT, LAST_FLOAT + 1)):
+    for code in (*range(FIRST_CONSTANT, _LAST_INTEGER + 1), *range(FIRST_FLOAT, LAST_FLOAT + 1)):
         if inline_constant(code, type) == operand.bits:
             return code
     raise Reserved(f"no inline constant {operand.bits:#x} of type {type}")

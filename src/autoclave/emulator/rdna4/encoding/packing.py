@@ -1,6 +1,7 @@
 """Records of VOP3P: packed operations, v_fma_mix, dot products and matrices."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from autoclave.emulator.rdna4.encoding.codec import (
     Record,
@@ -15,13 +16,21 @@ from autoclave.emulator.rdna4.encoding.codec import (
 from autoclave.emulator.rdna4.encoding.form import Form, Slot
 from autoclave.emulator.rdna4.encoding.lanes import read_dpp, write_dpp
 from autoclave.emulator.rdna4.encoding.layout import Reserved
+from autoclave.emulator.rdna4.encoding.types import FLOATS, base
 from autoclave.emulator.rdna4.instruction import Instruction, Source
+
+_NEGATED_SECOND = FLOATS
+_NEGATED = FLOATS | {"iu8", "iu4"}
+"""Types that NEG_HI and NEG are for: of integers of either sort, NEG says that they are signed."""
 
 _PLACES = ("src0", "src1", "src2")
 
 
 class Packed:
-    """VOP3P. Flag "mix": each source is a float of 32 bits or one half of a register, as OPSEL_HI says; NEG_HI is ABS."""
+    """VOP3P. Flag "mix": each source is a float of 32 bits or one half of a register, as OPSEL_HI says; NEG_HI is ABS.
+
+    "whole": operands that OPSEL does not split. "bare": without CLAMP. "dpp": with DPP.
+    """
 
     def read(self, form: Form, words: Words, pc: int) -> Record:
         """Operands, modifiers and DPP; see `Codec`."""
@@ -32,8 +41,12 @@ class Packed:
         unused(form, words, _PLACES)
         upper = fields["opsel_hi"] | fields["opsel_hi2"] << 2
         absent = sum(1 << number for number in range(len(form.sources), 3))
-        if (fields["opsel"] | fields["neg"] | fields["neg_hi"] | ~upper) & absent:
-            raise Reserved(f"modifiers of a third source, which {form.name} lacks")
+        if (fields["opsel"] | ~upper) & (0b111 if "whole" in form.flags else absent):
+            raise Reserved(f"halves of an operand that is not packed, or that {form.name} lacks")
+        if fields["neg"] & ~_with_signs(form, _NEGATED) or fields["neg_hi"] & ~_with_signs(form, _NEGATED_SECOND):
+            raise Reserved("signs of an operand that is no float")
+        if fields["clamp"] and "bare" in form.flags:
+            raise Reserved(f"CLAMP, which {form.name} lacks")
         read = _mixed if "mix" in form.flags else _packed
         return {
             "destinations": read_destinations(form, words, form.name == "v_fma_mixhi_f16"),
@@ -73,6 +86,12 @@ class Packed:
         }
         write_dpp(instruction.dpp, words)
         return words
+
+
+@cache
+def _with_signs(form: Form, types: frozenset[str]) -> int:
+    """A bit for each source of these types."""
+    return sum(1 << number for number, slot in enumerate(form.sources) if base(slot.type) in types)
 
 
 def _packed(slot: Slot, words: Words, negated: bool, negated_second: bool, high: bool, high_of_second: bool) -> Source:

@@ -25,6 +25,8 @@ class ScalarOperation:
         record: Record = {"destinations": read_destinations(form, words)}
         if "message" in form.flags:
             record["immediate"] = words.fields.pop("ssrc0")
+            if words.literal is not None:
+                raise Reserved("a literal as the number of a message")
         unused(form, words, [place for place in _OPTIONAL if place in words.fields])
         record["sources"] = tuple(source(read_operand(slot, words), slot.type) for slot in form.sources)
         return record

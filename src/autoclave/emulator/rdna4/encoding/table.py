@@ -23,7 +23,7 @@ from autoclave.emulator.rdna4.instruction import Encoding
 _PROMOTED = {"VOPC": 0, "VOP2": 256, "VOP1": 384}
 """What VOP3 adds to the opcodes of encodings that it covers as well."""
 
-_NOT_PROMOTED = ("v_fmamk_", "v_fmaak_", "v_swap", "v_permlane64", "v_pk_fmac_f16")
+_NOT_PROMOTED = ("v_fmamk_", "v_fmaak_", "v_swap", "v_permlane64", "v_readfirstlane", "v_pk_fmac_f16")
 """Beginnings of names that have no VOP3 encoding."""
 
 
@@ -43,7 +43,7 @@ def _promoted(form: Form) -> Form:
 def _field(slot: Slot, mask: str) -> Slot:
     """The slot as VOP3 has it; `mask` is the field of a mask."""
     if slot.place == "vcc":
-        return replace(slot, place=mask, kind="scalar source" if mask == "src2" else "scalar", written=True)
+        return replace(slot, place=mask, kind="scalar", written=True)
     return replace(slot, place="src1", kind="source") if slot.place == "vsrc1" else slot
 
 

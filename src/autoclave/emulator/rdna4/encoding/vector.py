@@ -14,11 +14,18 @@ from autoclave.emulator.rdna4.encoding.codec import (
 from autoclave.emulator.rdna4.encoding.form import Form, Slot
 from autoclave.emulator.rdna4.encoding.lanes import read_dpp, write_dpp
 from autoclave.emulator.rdna4.encoding.layout import Reserved
-from autoclave.emulator.rdna4.encoding.types import FLOATS
+from autoclave.emulator.rdna4.encoding.types import FLOATS, base
 from autoclave.emulator.rdna4.instruction import EXEC, Instruction, Register
 
 _POSITION = {"src0": 0, "src1": 1, "vsrc1": 1, "src2": 2, "vdst": 3}
 """Bits of OPSEL, and, of sources, of NEG and ABS."""
+
+
+_HALVES = frozenset({"source", "vector", "vector source"})
+"""Kinds of operands of which OPSEL selects a half."""
+
+_OUTPUT_FLOATS = frozenset({"f16", "f32", "f64"})
+"""Results that CLAMP and OMOD are for."""
 
 
 def has_signs(form: Form, slot: Slot) -> bool:
@@ -68,7 +75,7 @@ class LongVector:
     """VOP3 and VOP3SD. OPSEL selects halves of 16-bit operands.
 
     Flags: "byte_sel", OPSEL holds the byte of an operand (its bits in reverse for a source); "select", its first two bits
-    are the immediate.
+    are the immediate; "clamp", integers saturate; "bare", a float without CLAMP and OMOD.
     """
 
     def read(self, form: Form, words: Words, pc: int) -> Record:
@@ -82,6 +89,7 @@ class LongVector:
         unused(form, words, ("src0", "src1", "src2"))
         negated, absolute, halves = fields["neg"], fields.get("abs", 0), fields.get("opsel", 0)
         _check_signs(form, negated, absolute)
+        _check_output(form, fields["clamp"], fields["omod"])
         record: Record = {"dpp": dpp, "clamp": bool(fields["clamp"]), "multiplier": fields["omod"]}
         halves, record["immediate"] = _immediate(form, halves)
         _check_halves(form, halves)
@@ -166,9 +174,23 @@ def _check_signs(form: Form, negated: int, absolute: int) -> None:
             raise Reserved("signs of an operand that is no float")
 
 
+def _check_output(form: Form, clamp: int, multiplier: int) -> None:
+    if not (clamp or multiplier):
+        return
+    is_float = (
+        bool(form.destinations) and base(form.destinations[0].type) in _OUTPUT_FLOATS and "bare" not in form.flags
+    )
+    if not is_float and (multiplier or "clamp" not in form.flags):
+        raise Reserved(f"CLAMP or OMOD, which {form.name} lacks")
+
+
 def _check_halves(form: Form, halves: int) -> None:
     if halves:
         slots = (*form.destinations[:1], *form.sources)
-        allowed = {_POSITION[slot.place] for slot in slots if is_half(slot.type) and slot.place in _POSITION}
+        allowed = {
+            _POSITION[slot.place]
+            for slot in slots
+            if is_half(slot.type) and slot.place in _POSITION and slot.kind in _HALVES
+        }
         if halves & ~sum(1 << position for position in allowed):
             raise Reserved("the upper half of an operand that is none of 16 bits")

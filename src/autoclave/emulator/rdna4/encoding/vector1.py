@@ -7,7 +7,7 @@ FORMS: tuple[Form, ...] = parse(
     """
        0 v_nop
        1 v_mov_b32             b32 = b32
-       2 v_readfirstlane_b32   s:b32 = v:b32
+       2 v_readfirstlane_b32   s:b32 = v:b32 ; no_dpp
        3 v_cvt_i32_f64         i32 = f64
        4 v_cvt_f64_i32         f64 = i32
        5 v_cvt_f32_i32         f32 = i32
@@ -84,16 +84,16 @@ FORMS: tuple[Form, ...] = parse(
       98 v_sat_pk_u8_i16       u8x2 = i16x2
       99 v_cvt_norm_i16_f16    i16 = f16
      100 v_cvt_norm_u16_f16    u16 = f16
-     101 v_swap_b32            b32 (src0:b32) = v:b32 (old)
-     102 v_swap_b16            b16 (src0:b16) = v:b16 (old)
-     103 v_permlane64_b32      b32 = v:b32
+     101 v_swap_b32            b32 (src0:b32) = v:b32 (old) ; no_dpp
+     102 v_swap_b16            b16 (src0:b16) = v:b16 (old) ; no_dpp
+     103 v_permlane64_b32      b32 = v:b32 ; no_dpp
      105 v_not_b16             u16 = u16
      106 v_cvt_i32_i16         i32 = i16
      107 v_cvt_u32_u16         u32 = u16
-     108 v_cvt_f32_fp8         f32 = fp8x4 ; byte_sel
-     109 v_cvt_f32_bf8         f32 = bf8x4 ; byte_sel
-     110 v_cvt_pk_f32_fp8      f32x2 = fp8x2
-     111 v_cvt_pk_f32_bf8      f32x2 = bf8x2
+     108 v_cvt_f32_fp8         f32 = fp8x4 ; byte_sel bare
+     109 v_cvt_f32_bf8         f32 = bf8x4 ; byte_sel bare
+     110 v_cvt_pk_f32_fp8      f32x2 = fp8x2 ; op_sel bare
+     111 v_cvt_pk_f32_bf8      f32x2 = bf8x2 ; op_sel bare
     """,
 )
 """Flag "byte_sel": encoded as VOP3, it says which byte of the register is the operand."""
