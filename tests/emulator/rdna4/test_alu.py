@@ -8,8 +8,8 @@ from emulator.rdna4.alu_cases import columns
 from emulator.rdna4.alu_harness import compiled, hosts, instruction
 
 from autoclave.emulator.jit import HostTarget
-from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS, SCALAR_OPERATIONS
-from autoclave.emulator.rdna4.translator.alu import SCALAR, VECTOR
+from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS
+from autoclave.emulator.rdna4.translator.alu import VECTOR
 
 ROWS = 320
 

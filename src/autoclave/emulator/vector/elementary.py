@@ -33,22 +33,31 @@ def rsq(body: Body, a: Value) -> Value:
 
 def exp2(body: Body, a: Value) -> Value:
     """2 to the power of a."""
-    limit, lowest = body.single(constants.EXP2_LIMIT), body.single(-constants.EXP2_LIMIT)
-    clamped = body.select(body.compare("fcmp ogt", a, limit), limit, a)
-    clamped = body.select(body.compare("fcmp olt", clamped, lowest), lowest, clamped)
-    x = body.cast("fpext", clamped, "double")
+    x = body.cast("fpext", exp2_clamped(body, a), "double")
     shifter = body.double(constants.SHIFTER)
     s = body.op("fadd", x, shifter)
     r = body.op("fsub", x, body.op("fsub", s, shifter))
     p = body.op("fadd", body.double(1.0), body.op("fmul", r, _exp2_series(body, r)))
-    exponent = body.op("shl", body.cast("bitcast", s, "i64"), body.integer(52, "i64"))
-    scaled = body.cast("bitcast", body.op("add", body.cast("bitcast", p, "i64"), exponent), "double")
-    pattern = as_integer(body, body.cast("fptrunc", scaled, "float"))
-    pattern = _corrected(body, as_integer(body, a), pattern, constants.EXP2_CORRECTIONS)
+    pattern = exp2_pattern(body, p, s)
+    pattern = corrected(body, as_integer(body, a), pattern, constants.EXP2_CORRECTIONS)
     return as_single(body, body.select(is_nan(body, a), body.integer(0x7FC00000), pattern))
 
 
-def _corrected(body: Body, bits: Value, pattern: Value, corrections: Sequence[tuple[int, int]]) -> Value:
+def exp2_clamped(body: Body, a: Value) -> Value:
+    """To where neither the result's magnitude nor the exponent's addition leaves binary64."""
+    limit, lowest = body.single(constants.EXP2_LIMIT), body.single(-constants.EXP2_LIMIT)
+    clamped = body.select(body.compare("fcmp ogt", a, limit), limit, a)
+    return body.select(body.compare("fcmp olt", clamped, lowest), lowest, clamped)
+
+
+def exp2_pattern(body: Body, p: Value, s: Value) -> Value:
+    """p * 2^k as f32; the low bits of `s` hold k."""
+    exponent = body.op("shl", body.cast("bitcast", s, "i64"), body.integer(52, "i64"))
+    scaled = body.cast("bitcast", body.op("add", body.cast("bitcast", p, "i64"), exponent), "double")
+    return as_integer(body, body.cast("fptrunc", scaled, "float"))
+
+
+def corrected(body: Body, bits: Value, pattern: Value, corrections: Sequence[tuple[int, int]]) -> Value:
     """Result patterns with one added or taken off for single arguments."""
     for argument, correction in corrections:
         hit = body.cast("sext", body.compare("icmp eq", bits, body.integer(argument)), "i32")
@@ -133,7 +142,7 @@ def _signed(body: Body, bits: Value, value: Value, sign: Value, corrections: Seq
     """A binary64 to f32, its sign flipped where bit 31 of `sign` is set; NaN for infinities and NaN."""
     pattern = as_integer(body, body.cast("fptrunc", value, "float"))
     magnitude = body.op("and", bits, body.integer(0x7FFFFFFF))
-    pattern = _corrected(body, magnitude, pattern, corrections)
+    pattern = corrected(body, magnitude, pattern, corrections)
     pattern = body.op("xor", pattern, body.op("and", sign, body.integer(0x80000000)))
     exponent = body.op("and", bits, body.integer(0x7F800000))
     special = body.compare("icmp eq", exponent, body.integer(0x7F800000))

@@ -216,8 +216,10 @@ def _extreme(body: Body, a: Value, b: Value, compare: str, merge: str) -> Value:
     return body.select(body.compare("fcmp oeq", a, b), body.cast("bitcast", merged, a.element), chosen)
 
 
-def truncate(body: Body, a: Value) -> Value:
-    """Rounded toward zero, the sign kept."""
+def truncate(body: Body, a: Value, f16c: bool) -> Value:
+    """Rounded toward zero, the sign kept. (F16C comes with AVX, which rounds to integers in one instruction.)"""
+    if f16c:
+        return body.intrinsic("trunc", a)
     magnitude = body.intrinsic("fabs", a)
     nearest = _nearest(body, magnitude)
     lower = body.op("fsub", nearest, _number(body, a, 1.0))
@@ -225,27 +227,31 @@ def truncate(body: Body, a: Value) -> Value:
     return body.intrinsic("copysign", _unless_large(body, below, magnitude), a)
 
 
-def floor(body: Body, a: Value) -> Value:
+def floor(body: Body, a: Value, f16c: bool) -> Value:
     """Rounded toward minus infinity; zeros keep their sign."""
-    nearest = round_even(body, a)
+    if f16c:
+        return body.intrinsic("floor", a)
+    nearest = round_even(body, a, f16c)
     lower = body.op("fsub", nearest, _number(body, a, 1.0))
     return body.select(body.compare("fcmp ogt", nearest, a), lower, nearest)
 
 
-def ceiling(body: Body, a: Value) -> Value:
+def ceiling(body: Body, a: Value, f16c: bool) -> Value:
     """Rounded toward plus infinity; a negative fraction gives -0."""
-    return body.negate(floor(body, body.negate(a)))
+    return body.negate(floor(body, body.negate(a), f16c))
 
 
-def round_even(body: Body, a: Value) -> Value:
+def round_even(body: Body, a: Value, f16c: bool) -> Value:
     """Rounded to the nearest integer, ties to even, the sign kept."""
+    if f16c:
+        return body.intrinsic("roundeven", a)
     magnitude = body.intrinsic("fabs", a)
     return body.intrinsic("copysign", _unless_large(body, _nearest(body, magnitude), magnitude), a)
 
 
-def fraction(body: Body, a: Value) -> Value:
+def fraction(body: Body, a: Value, f16c: bool) -> Value:
     """a - floor(a), rounded once."""
-    return body.op("fsub", a, floor(body, a))
+    return body.op("fsub", a, floor(body, a, f16c))
 
 
 def clamp(body: Body, a: Value) -> Value:

@@ -7,7 +7,7 @@ modes is done here by instructions. A half as an f32 is never a denormal, so tho
 from autoclave.emulator import elementary as constants
 from autoclave.emulator.vector import elementary
 from autoclave.emulator.vector.arithmetic import flush_single
-from autoclave.emulator.vector.body import Body, Value, canonical
+from autoclave.emulator.vector.body import Body, Value, canonical, is_nan
 
 
 def rcp_flushing(body: Body, a: Value) -> Value:
@@ -25,10 +25,40 @@ def rsq_flushing(body: Body, a: Value) -> Value:
     return elementary.rsq(body, flush_single(body, a))
 
 
-def exp2_flushing(body: Body, a: Value) -> Value:
+def exp2_flushing(body: Body, a: Value, fma: bool) -> Value:
     """2 to the power of a. Below -126 the result is a denormal, which is flushed; of a denormal operand it is 1."""
+    result = _exp2_fused(body, a) if fma else elementary.exp2(body, a)
     below = body.compare("fcmp olt", a, body.single(-126.0))
-    return body.select(below, body.single(0.0), elementary.exp2(body, a))
+    return body.select(below, body.single(0.0), result)
+
+
+def _exp2_fused(body: Body, a: Value) -> Value:
+    """The polynomial of `elementary.exp2` in fused steps, which are fewer. For every f32 the result is the same: correctly rounded."""
+    x = body.cast("fpext", elementary.exp2_clamped(body, a), "double")
+    shifter = body.double(constants.SHIFTER)
+    s = body.op("fadd", x, shifter)
+    r = body.op("fsub", x, body.op("fsub", s, shifter))
+    p = body.intrinsic("fma", r, _exp2_series(body, r), body.double(1.0))
+    pattern = elementary.exp2_pattern(body, p, s)
+    pattern = elementary.corrected(body, body.cast("bitcast", a, "i32"), pattern, constants.EXP2_CORRECTIONS)
+    nan = body.select(is_nan(body, a), body.integer(0x7FC00000), pattern)
+    return body.cast("bitcast", nan, "float")
+
+
+def _exp2_series(body: Body, r: Value) -> Value:
+    c = [body.double(value) for value in constants.EXP2]
+    r2 = body.op("fmul", r, r)
+    r4 = body.op("fmul", r2, r2)
+    r8 = body.op("fmul", r4, r4)
+
+    def line(first: int) -> Value:
+        return body.intrinsic("fma", c[first + 1], r, c[first])
+
+    def cubic(first: int) -> Value:
+        return body.intrinsic("fma", r2, line(first + 2), line(first))
+
+    last = body.intrinsic("fma", r2, c[10], line(8))
+    return body.intrinsic("fma", r8, last, body.intrinsic("fma", r4, cubic(4), cubic(0)))
 
 
 def log2_flushing(body: Body, a: Value) -> Value:

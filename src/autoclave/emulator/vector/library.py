@@ -107,6 +107,7 @@ def _gradual() -> dict[str, Entry]:
         "narrow_gradual": Entry(_NARROW, gradual.narrow_gradual, f16c),
         "narrow_toward_zero_gradual": Entry(_NARROW, gradual.narrow_toward_zero_gradual, f16c),
         "round_half_gradual": Entry(_UNARY, gradual.round_half_gradual, f16c),
+        "exp2_flushing": Entry(_UNARY, gradual_elementary.exp2_flushing, fma),
         "fma_single": Entry(_TERNARY, gradual.fma_single, fma),
         "fma_half": Entry(_TERNARY, gradual.fma_half, any_fma),
         "fma_mixed_half": Entry(_TERNARY, gradual.fma_mixed_half, any_fma),
@@ -121,17 +122,18 @@ def _gradual() -> dict[str, Entry]:
             for ending, signature in (("gradual", _BINARY), ("double", _DOUBLE_BINARY))
         },
         **{
-            f"{name}_{ending}": Entry(signature, getattr(gradual, name))
-            for name in ("truncate", "floor", "ceiling", "round_even", "fraction", "clamp")
+            f"{name}_{ending}": Entry(signature, getattr(gradual, name), f16c)
+            for name in ("truncate", "floor", "ceiling", "round_even", "fraction")
             for ending, signature in (("gradual", _UNARY), ("double", _DOUBLE_UNARY))
         },
+        "clamp_gradual": Entry(_UNARY, gradual.clamp),
+        "clamp_double": Entry(_DOUBLE_UNARY, gradual.clamp),
         **{
             name: Entry(_UNARY, getattr(gradual_elementary, name))
             for name in (
                 "rcp_flushing",
                 "rsq_flushing",
                 "sqrt_flushing",
-                "exp2_flushing",
                 "log2_flushing",
                 "sin_turns",
                 "cos_turns",

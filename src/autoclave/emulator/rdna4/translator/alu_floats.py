@@ -153,14 +153,14 @@ FLOAT_RULES: dict[str, tuple[FloatRule, ...]] = {
     "trunc": (FloatRule(library("truncate"), exact=True),),
     "rndne": (FloatRule(library("round_even"), exact=True),),
     "fract": (FloatRule(_fraction, ("f32", "f64")), FloatRule(_fraction_of_half, _HALF, exact=True)),
-    "rcp": (FloatRule(flushing("rcp_flushing"), _SINGLE), FloatRule(_reciprocal, ("f16", "f64"))),
-    "rcp_iflag": (FloatRule(flushing("rcp_flushing"), _SINGLE),),
+    "rcp": (FloatRule(flushing("rcp_flushing"), _SINGLE, canonical=True), FloatRule(_reciprocal, ("f16", "f64"))),
+    "rcp_iflag": (FloatRule(flushing("rcp_flushing"), _SINGLE, canonical=True),),
     "sqrt": (FloatRule(flushing("sqrt_flushing"), _SINGLE, canonical=True), FloatRule(_root, ("f16", "f64"))),
-    "rsq": (FloatRule(flushing("rsq_flushing"), _SMALL), FloatRule(_reciprocal_root, _DOUBLE)),
-    "exp": (FloatRule(flushing("exp2_flushing"), _SMALL),),
-    "log": (FloatRule(flushing("log2_flushing"), _SMALL),),
-    "sin": (FloatRule(flushing("sin_turns"), _SMALL),),
-    "cos": (FloatRule(flushing("cos_turns"), _SMALL),),
+    "rsq": (FloatRule(flushing("rsq_flushing"), _SMALL, canonical=True), FloatRule(_reciprocal_root, _DOUBLE)),
+    "exp": (FloatRule(flushing("exp2_flushing"), _SMALL, canonical=True),),
+    "log": (FloatRule(flushing("log2_flushing"), _SMALL, canonical=True),),
+    "sin": (FloatRule(flushing("sin_turns"), _SMALL, canonical=True),),
+    "cos": (FloatRule(flushing("cos_turns"), _SMALL, canonical=True),),
 }
 """By what stands between "v_" and "_f32"."""
 
