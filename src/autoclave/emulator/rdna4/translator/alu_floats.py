@@ -117,6 +117,13 @@ def _reciprocal(wave: Wave, value: Value) -> Value:
     return wave.ir.binary("fdiv", number("1.0", value), value)
 
 
+def _power_of_half(wave: Wave, value: Value) -> Value:
+    """2 to the power of a half. For one of all halves the f32 result is a middle between two halves, which the exact one is above."""
+    ir, found = wave.ir, round_half(wave, wave.library("exp2_flushing", value))
+    middle = ir.compare_floats("oeq", value, number("0x3F47140000000000", value))
+    return ir.select(middle, number("0x3FF0040000000000", value), found)
+
+
 def _reciprocal_root(wave: Wave, value: Value) -> Value:
     return _reciprocal(wave, _root(wave, value))
 
@@ -157,7 +164,10 @@ FLOAT_RULES: dict[str, tuple[FloatRule, ...]] = {
     "rcp_iflag": (FloatRule(flushing("rcp_flushing"), _SINGLE, canonical=True),),
     "sqrt": (FloatRule(flushing("sqrt_flushing"), _SINGLE, canonical=True), FloatRule(_root, ("f16", "f64"))),
     "rsq": (FloatRule(flushing("rsq_flushing"), _SMALL, canonical=True), FloatRule(_reciprocal_root, _DOUBLE)),
-    "exp": (FloatRule(flushing("exp2_flushing"), _SMALL, canonical=True),),
+    "exp": (
+        FloatRule(flushing("exp2_flushing"), _SINGLE, canonical=True),
+        FloatRule(_power_of_half, _HALF, exact=True, canonical=True),
+    ),
     "log": (FloatRule(flushing("log2_flushing"), _SMALL, canonical=True),),
     "sin": (FloatRule(flushing("sin_turns"), _SMALL, canonical=True),),
     "cos": (FloatRule(flushing("cos_turns"), _SMALL, canonical=True),),
