@@ -43,7 +43,12 @@ define i32 @{name}(i32 %left, i32 %right) {{
 
 def gfx1200_object(name: str, operation: str = "exp2") -> bytes:
     """A code object whose kernel applies an fp16 operation of LLVM's to each lane's element."""
-    return _compile(_HALF_EXP2.format(name=name, operation=operation), "amdgcn-amd-amdhsa", "gfx1200", "+cumode")
+    return amd_object(_HALF_EXP2.format(name=name, operation=operation))
+
+
+def amd_object(source: str) -> bytes:
+    """The code object of a module of LLVM IR."""
+    return _compile(source, "amdgcn-amd-amdhsa", "gfx1200", "+cumode")
 
 
 def x86_object(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""`autoclave run`, `parity` and `profile` on a630 artifacts, through the command's own entry point, down to the emulator."""
+"""`autoclave run`, `parity` and `profile` on artifacts for GPUs, through the command's own entry point, down to the emulator."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from artifact.kernel_code import CHESTNUT, gfx1200_object, write_kernels
 from cli.command_line import autoclave
 from emulator.a630_artifacts import ADD_BYTES, MULTIPLY, example_inputs, expected_result, write_artifact
+from emulator.gfx1200_artifacts import write_gfx1200_artifact
 from native.cpu_artifacts import write_artifact as write_cpu_artifact
 
 from autoclave.parity.check_file import read_check
@@ -84,14 +84,20 @@ def test_wrong_options_of_parity_are_refused_before_anything_runs(
     assert message in done.err
 
 
-def test_hardware_without_an_emulator_is_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_kernels(directory / "chestnut.pkl", CHESTNUT, [("exp", gfx1200_object("exp"))])
+def test_chestnut_runs_and_is_replayed_as_qcom_is(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_gfx1200_artifact(directory / "chestnut.pkl")
+    both = ("chestnut.pkl", "chestnut.check.zst", *OPEN)
 
-    ran = autoclave(capsys, "run", "chestnut.pkl", "--seed", "42", *OPEN)
-    recorded = autoclave(capsys, "parity", "record", "chestnut.pkl", "chestnut.check.zst", *OPEN)
+    ran = autoclave(capsys, "run", "chestnut.pkl", "--inputs", "in.npz", "--output", "out.npz", *OPEN)
+    recorded = autoclave(capsys, "parity", "record", *both, "--launches", "launches.json")
+    replayed = autoclave(capsys, "parity", "replay", *both, "--bisect", "launches.json")
 
-    assert (ran.code, "run takes artifacts of hardware=cpu and of hardware=qcom" in ran.err) == (2, True)
-    assert recorded.out == "chestnut.check.zst: check inputs of seed 42 alone; nothing here runs an artifact for AMD\n"
+    assert ran.code == 0, ran.err
+    with np.load(directory / "out.npz") as outputs:
+        assert np.array_equal(outputs["result"], expected_result(**example_inputs()))
+    assert recorded.code == 0, recorded.err
+    assert replayed.code == 0, replayed.err + replayed.out
+    assert replayed.out.endswith("parity: WARNING\nbisect: all 4 launches leave the same bits\n")
 
 
 def test_evidence_that_is_not_there_has_an_exit_code_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,4 +144,4 @@ def test_profile_refuses_other_hardware(directory: Path, capsys: pytest.CaptureF
     done = autoclave(capsys, "profile", "model.pkl", *OPEN)
 
     assert (done.code, done.out) == (2, "")
-    assert "it is for CPU; profile takes artifacts of hardware=qcom" in done.err
+    assert "it is for CPU; profile takes artifacts of hardware qcom and chestnut" in done.err

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from artifact.kernel_code import CHESTNUT, gfx1200_object, write_kernels
+from artifact.kernel_code import CPU, write_kernels, x86_object
 from cli.command_line import autoclave
 from emulator.a630_artifacts import ASTRAY, ELEMENT, FOREVER, STORE, WEIGHTS, example_inputs, write_artifact
 from emulator.a630_programs import ins, mov
+from emulator.gfx1200_artifacts import write_gfx1200_artifact
 
 if TYPE_CHECKING:  # found by name or run as processes of their own; said here so that Pants knows
     import autoclave.cli.trace
@@ -156,9 +157,21 @@ def test_what_is_not_there(capsys: pytest.CaptureFixture[str], words: tuple[str,
 
 
 def test_other_hardware_is_refused(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_kernels(directory / "chestnut.pkl", CHESTNUT, [("exp", gfx1200_object("exp"))])
-    done = autoclave(capsys, "trace", "chestnut.pkl", "0")
-    assert (done.code, "trace takes artifacts of hardware=qcom" in done.err) == (2, True)
+    write_kernels(directory / "cpu.pkl", CPU, [("add", x86_object("add"))])
+    done = autoclave(capsys, "trace", "cpu.pkl", "0")
+    assert (done.code, "trace takes artifacts of hardware qcom and chestnut" in done.err) == (2, True)
+
+
+def test_a_thread_of_chestnut(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_gfx1200_artifact(directory / "chestnut.pkl")
+
+    done = autoclave(capsys, "trace", "chestnut.pkl", "multiply", "--inputs", "in.npz", "--lane", "1", *OPEN)
+
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "kernel 1 multiply, launch 0 of 1, workgroup 0,0,0 of 2 x 1 x 1, lane 1 of 4 x 1 x 1"
+    assert any("v_mul_f32" in line or "v_dual_mul_f32" in line for line in lines)
+    assert lines[-1].startswith("the thread ended; ")
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

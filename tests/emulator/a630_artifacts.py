@@ -67,6 +67,14 @@ ASTRAY = [*ELEMENT, mov("r2.y", 0x7777), mov("r5.x", "r4.x"), *STORE]
 """Writes to an address that no buffer has."""
 
 
+DTYPES = {
+    "double": ("float32", "float32", "float32"),
+    "multiply": ("float32", "float32", "float32"),
+    "add_bytes": ("float32", "float32", "uint8"),
+}
+"""Of the parameters of each kernel."""
+
+
 def launch_fields(kernel: KernelCode) -> dict[str, Any]:
     """The launch fields of a kernel, as artifacts store them."""
     fields = {name: getattr(kernel, name) for name in KernelCode.__dataclass_fields__ if name not in ("name", "code")}
@@ -99,15 +107,16 @@ def write_artifact(
                 launch=launch_fields(kernel_of(b"\0" * 8, buffer_slots=(0, 1, 2))) | changes,
             )
             for kernel_name, code, dtypes in (
-                ("double", DOUBLE, ("float32", "float32", "float32")),
-                ("multiply", MULTIPLY, ("float32", "float32", "float32")),
-                (name, last, ("float32", "float32", "uint8")),
+                ("double", DOUBLE, DTYPES["double"]),
+                ("multiply", MULTIPLY, DTYPES["multiply"]),
+                (name, last, DTYPES["add_bytes"]),
             )
         )
-        return writer.finish(Header({"synthetic": True}, kernels, (_part(constant),)))
+        return writer.finish(Header({"synthetic": True}, kernels, (model_part(constant, A630),)))
 
 
-def _part(constant: Any) -> Part:
+def model_part(constant: Any, target: Target) -> Part:
+    """The part "run", for the GPU of `target`."""
     floats = SIZE * 4
     buffers = (
         Buffer("input", floats, name="x"),
@@ -122,7 +131,7 @@ def _part(constant: Any) -> Part:
     product, copied = Argument(4, 0, floats, "float32"), Argument(4, 128, floats, "float32")
     return Part(
         key="run",
-        target=A630,
+        target=target,
         inputs=(Spec("pixels", (SIZE,), "uint8", 1), Spec("x", (2, 4), "float32", 0)),
         outputs=(Spec("result", (2, 4), "float32", 5),),
         buffers=buffers,

@@ -82,11 +82,11 @@ def test_run_refuses_in_the_users_words(arguments: list[str], message: str, caps
 
 
 def test_run_refuses_other_hardware(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_artifact(directory / "model.pkl", Target("AMD", "LLVM", "gfx1200"))
+    write_artifact(directory / "model.pkl", Target("METAL", "Metal", "m1"))
 
     assert main(["run", "model.pkl", "--seed", "1", *OPEN]) == 2
     assert (
-        "model.pkl: it is for AMD; run takes artifacts of hardware=cpu and of hardware=qcom" in capsys.readouterr().err
+        "model.pkl: it is for METAL; run takes artifacts of hardware cpu, qcom and chestnut" in capsys.readouterr().err
     )
 
 

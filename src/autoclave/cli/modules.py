@@ -3,11 +3,15 @@
 from pathlib import Path
 
 from autoclave.artifact.reader import open_artifact
+from autoclave.emulator.devices import DEVICES
 
-RUN = {"QCOM": "autoclave.emulator"}
-RECORD = {"QCOM": "autoclave.parity.emulated.record"}
-CHECK = {"QCOM": "autoclave.parity.emulated"}
+RUN = dict.fromkeys(DEVICES, "autoclave.emulator")
+RECORD = dict.fromkeys(DEVICES, "autoclave.parity.emulated.record")
+CHECK = dict.fromkeys(DEVICES, "autoclave.parity.emulated")
 """By tinygrad's device name. What is not here is the business of the native modules, which say so if it is not theirs."""
+
+EMULATED_HARDWARE = "qcom and chestnut"
+"""What the field `hardware` calls the devices with an emulator, for messages."""
 
 NATIVE = "CPU"
 NATIVE_RUN = "autoclave.native"

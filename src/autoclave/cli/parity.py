@@ -29,9 +29,9 @@ examples:
   autoclave parity replay ARTIFACT ARTIFACT.check.zst --device-recording RECORDING.npz
                         the same bits as a real device gave?
 
-Artifacts for cpu run natively, those for qcom on the emulator. chestnut has no emulator yet: its check files hold inputs
-only. Exit code 0: passed, or could not be checked, which the report warns of; 1: failed; 2: unusable input; 3: nothing
-failed, but the demanded evidence is not there. `./pants test` does the same for declared models.
+Artifacts for cpu run natively, those for qcom and chestnut on an emulator. Exit code 0: passed, or could not be checked, which
+the report warns of; 1: failed; 2: unusable input; 3: nothing failed, but the demanded evidence is not there. `./pants test`
+does the same for declared models.
 """
 
 
@@ -46,13 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--launches",
         type=Path,
         metavar="FILE",
-        help="record, qcom: keep hashes of what each launch wrote, for --bisect",
+        help="record, qcom and chestnut: keep hashes of what each launch wrote, for --bisect",
     )
     parser.add_argument(
         "--reference", type=Path, metavar="ONNX", help="check: the ONNX that the artifact was built from"
     )
     parser.add_argument(
-        "--tolerance", type=_tolerance, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for qcom)"
+        "--tolerance", type=_tolerance, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for others)"
     )
     parser.add_argument(
         "--tolerance-reason", metavar="TEXT", help="check: why the tolerance is looser than the default"
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--bisect",
         type=Path,
         metavar="OTHER",
-        help="replay, check, qcom: find the first launch that differs from another artifact's, or from recorded launches",
+        help="replay, check, qcom and chestnut: find the first launch that differs from another artifact's, or from recorded launches",
     )
     parser.add_argument(
         "--device-recording",
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-hardware-evidence",
         action="store_true",
-        help="replay, check, qcom: exit with 3 if the result rests on rules of arithmetic that no device has confirmed",
+        help="replay, check, qcom and chestnut: exit with 3 if the result rests on rules of arithmetic that no device has confirmed",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="replay, check: write the report as JSON as well")
     add_sandbox_option(parser)

@@ -9,11 +9,12 @@ from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.bar_chart import Panel, bar_chart, quantity
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
+from autoclave.cli.modules import EMULATED_HARDWARE, RUN
 from autoclave.cli.text import columns, count_text, natural, printable
 from autoclave.errors import AutoclaveError
 
 NAME = "profile"
-HELP = "show which launches of a qcom artifact do the work: a table, and a bar chart as SVG"
+HELP = "show which launches of an artifact for a GPU do the work: a table, and a bar chart as SVG"
 EXAMPLES = """\
 examples:
   autoclave profile dist/models/pop223/qcom/pop223_driving_tinygrad.pkl
@@ -24,7 +25,7 @@ examples:
                                     all launches, by the memory that they touch
   autoclave profile ARTIFACT --json | jq '[.launches[].instructions] | add'
 
-Instructions are those that the a630 would execute, of all threads together; bytes are the sizes of a launch's arguments, which
+Instructions are those that the GPU would execute, of all threads together; bytes are the sizes of a launch's arguments, which
 is the least that it has to move. Both are exact and the same everywhere. Time is that of the emulator on this machine, with one
 thread, the median of some runs; it says little about a device's.
 """
@@ -36,7 +37,9 @@ _MAX_RESULT = 1 << 26
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `autoclave profile`."""
     parser.epilog = EXAMPLES
-    parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file, of hardware=qcom")
+    parser.add_argument(
+        "artifact", type=Path, metavar="ARTIFACT", help=f"the artifact's file, of hardware {EMULATED_HARDWARE}"
+    )
     parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
     parser.add_argument("--seed", type=natural, default=42, metavar="N", help="seed of the inputs (default 42)")
     parser.add_argument(
@@ -90,8 +93,10 @@ def _chosen_part(path: Path, key: str | None) -> Part:
     with open_artifact(path) as artifact:
         parts = artifact.header.parts
         part = parts[0] if key is None and len(parts) == 1 else artifact.part(key or "run")
-    if part.target.device != "QCOM":
-        raise AutoclaveError(f"{path}: it is for {part.target.device}; profile takes artifacts of hardware=qcom")
+    if part.target.device not in RUN:
+        raise AutoclaveError(
+            f"{path}: it is for {part.target.device}; profile takes artifacts of hardware {EMULATED_HARDWARE}"
+        )
     return part
 
 

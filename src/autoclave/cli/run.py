@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
-from autoclave.cli.modules import NATIVE, NATIVE_RUN, RUN
+from autoclave.cli.modules import EMULATED_HARDWARE, NATIVE, NATIVE_RUN, RUN
 from autoclave.cli.text import columns, natural, printable, shape_text
 from autoclave.errors import AutoclaveError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoclave.native.model import Tensors
 
 NAME = "run"
-HELP = "run an artifact for cpu or qcom in the sandbox: inputs and outputs as .npz"
+HELP = "run an artifact in the sandbox: inputs and outputs as .npz"
 EXAMPLES = """\
 examples:
   autoclave run dist/models/pop223/cpu/pop223_driving_tinygrad.pkl --seed 42
@@ -27,8 +27,8 @@ examples:
   autoclave run ARTIFACT --seed 42 --repeat 100
                                     how long does a forward pass take?
 
-Artifacts for cpu are native code; those for qcom are translated to native code first, which takes some seconds, and run on
-the emulator. Both run in a sandbox without network or files. chestnut has no emulator yet.
+Artifacts for cpu are native code; those for qcom and chestnut are translated to native code first, which takes some seconds,
+and run on an emulator. All run in a sandbox without network or files.
 """
 
 
@@ -83,7 +83,7 @@ def _module(path: Path, part: Part) -> str:
     """The module that runs the part. Raises `AutoclaveError` if there is none."""
     device = part.target.device
     if device not in RUN and device != NATIVE:
-        raise AutoclaveError(f"{path}: it is for {device}; run takes artifacts of hardware=cpu and of hardware=qcom")
+        raise AutoclaveError(f"{path}: it is for {device}; run takes artifacts of hardware cpu, {EMULATED_HARDWARE}")
     return RUN.get(device, NATIVE_RUN)
 
 

@@ -9,11 +9,12 @@ from autoclave.artifact.model import Part, Program
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
 from autoclave.cli.disasm import find_kernel
+from autoclave.cli.modules import EMULATED_HARDWARE, RUN
 from autoclave.cli.text import count_text, natural, printable
 from autoclave.errors import ArtifactError, AutoclaveError
 
 NAME = "trace"
-HELP = "show what one GPU thread of a qcom artifact executes, with register values"
+HELP = "show what one GPU thread of an artifact executes, with register values"
 EXAMPLES = """\
 examples:
   autoclave trace ARTIFACT 3                         kernel number 3, as `autoclave inspect` numbers them: its first thread
@@ -24,8 +25,9 @@ examples:
   autoclave trace ARTIFACT 3 --inputs in.npz         with inputs of your own, not those of seed 42
 
 Everything before the launch is run on the emulator, so the kernel finds in memory what it would find on the device. One line
-is an execution: its pc (instructions from the start), what it wrote, what it read, in hex and as a number (f32, or f16 in half registers;
-an integer, which has no point, where that would be no usual float).
+is an execution: its pc (qcom: instructions from the start; chestnut: bytes), what it wrote, what it read, in hex and as a number.
+On qcom that is f32, or f16 in half registers; an integer, which has no point, where that would be no usual float. On chestnut it is
+of the operand's type; "off" says that the thread's lane is switched off. Scalar registers are those of the thread's wave.
 """
 _PIECE = 1 << 16
 
@@ -33,7 +35,9 @@ _PIECE = 1 << 16
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `autoclave trace`."""
     parser.epilog = EXAMPLES
-    parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file, of hardware=qcom")
+    parser.add_argument(
+        "artifact", type=Path, metavar="ARTIFACT", help=f"the artifact's file, of hardware {EMULATED_HARDWARE}"
+    )
     parser.add_argument("kernel", metavar="KERNEL", help="the kernel's number, its name, or the start of its name")
     parser.add_argument("--lane", type=natural, default=0, metavar="N", help="thread of the workgroup (default 0)")
     parser.add_argument(
@@ -97,9 +101,9 @@ def _part(artifact: Artifact, number: int, key: str | None) -> Part:
     candidates = artifact.header.parts if key is None else (artifact.part(key),)
     for part in candidates:
         if _launches(part, number):
-            if part.target.device != "QCOM":
+            if part.target.device not in RUN:
                 raise AutoclaveError(
-                    f"{artifact.path}: it is for {part.target.device}; trace takes artifacts of hardware=qcom"
+                    f"{artifact.path}: it is for {part.target.device}; trace takes artifacts of hardware {EMULATED_HARDWARE}"
                 )
             return part
     where = "no part" if key is None else f"part {key_text(candidates[0].key)} never"

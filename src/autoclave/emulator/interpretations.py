@@ -13,6 +13,10 @@ def interpretation(architecture: str) -> Interpretation:
         from autoclave.emulator.a630.interpretation import A630
 
         return A630
+    if architecture == "gfx1200":
+        from autoclave.emulator.rdna4.interpretation import GFX1200
+
+        return GFX1200
     raise KeyError(f"no emulated GPU is called {architecture!r}")
 
 
