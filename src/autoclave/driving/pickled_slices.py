@@ -10,14 +10,7 @@ import pickletools
 from collections.abc import Callable
 from typing import Any
 
-from autoclave.driving.slice_values import (
-    MAX_NAME,
-    MAX_OUTPUTS,
-    OutputSlicesError,
-    check_name,
-    checked_slice,
-    shown,
-)
+from autoclave.driving.slice_values import MAX_NAME, MAX_OUTPUTS, OutputSlicesError, check_name, checked_slice, shown
 
 MAX_STACK = 4 * MAX_OUTPUTS
 """Values waiting to be used: a dict's items all wait for their SETITEMS."""
