@@ -31,7 +31,8 @@ def fraction(form: Format) -> Unary:
         if a & (form.sign - 1) >= form.infinity:
             return form.nan
         value = form.value(a)
-        return min(form.rounded(value - math.floor(value)), form.one - 1)
+        # + 0.0 makes +0 of the -0 that is left of -0.
+        return min(form.rounded(value - math.floor(value) + 0.0), form.one - 1)
 
     return fractional
 
