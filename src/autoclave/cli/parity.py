@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
-from autoclave.cli.modules import CHECK, NATIVE, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
+from autoclave.cli.modules import CHECK, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
 from autoclave.cli.text import natural, printable
 from autoclave.errors import AutoclaveError
 
@@ -132,9 +132,7 @@ def _record(args: argparse.Namespace, device: str) -> int:
         deliver(directory, "out/check.zst", args.check)
         if args.launches:
             deliver(directory, "out/launches.json", args.launches)
-    runs = device in RECORD or device == NATIVE
-    rest = f"and what {args.artifact} gives for them" if runs else f"alone; nothing here runs an artifact for {device}"
-    print(printable(f"{args.check}: check inputs of seed {seed} {rest}"))
+    print(printable(f"{args.check}: check inputs of seed {seed} and what {args.artifact} gives for them"))
     return 0
 
 

@@ -15,8 +15,6 @@ from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import CheckFile, PartCheck, read_check_of
 from autoclave.parity.device import device_results
 from autoclave.parity.gates import (
-    DEVICE,
-    EVIDENCE,
     REFERENCE,
     REPLAY,
     RUNG_NAMES,
@@ -30,7 +28,6 @@ from autoclave.parity.replay import Expectations, replay_part
 from autoclave.parity.report import PartReport, Report
 from autoclave.parity.tolerance import Tolerance, resolve_tolerance
 
-NO_EMULATOR = "compiled, no emulator yet"
 NO_REFERENCE = "no reference model was given"
 
 References = tuple[Tensors, Tensors]
@@ -73,13 +70,6 @@ def check_artifact(request: Mapping[str, Any], ways: Ways) -> Report:
 def _check_part(artifact: Artifact, part: Part, check: CheckFile, request: Mapping[str, Any], ways: Ways) -> PartReport:
     tolerance = resolve_tolerance(part.target.device, request)
     hardware = way_of(part, ways)
-    if hardware is None:
-        results = [skipped(rung, NO_EMULATOR) for rung in (REPLAY, REFERENCE)]
-        if request.get("require_hardware_evidence"):
-            results.append(GateResult(EVIDENCE, "evidence", "all outputs", "unverified", NO_EMULATOR))
-        if request.get("device_recording"):
-            results.append(skipped(DEVICE, NO_EMULATOR))
-        return PartReport(key_text(part.key), part.target, tuple(results))
     found = _results_or_fault(artifact, part, check, request, tolerance, hardware)
     results = sorted(found, key=lambda result: result.rung)
     return PartReport(key_text(part.key), part.target, tuple(results))

@@ -1,4 +1,4 @@
-"""How the parts of an artifact are run here: natively, on an emulator, or not at all. One `Hardware` for each way."""
+"""How the parts of an artifact are run here: natively, or on an emulator. One `Hardware` for each way."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -38,11 +38,11 @@ class Hardware(Protocol):
         """What this way has to say besides replay and reference. `runner` is what `open` gave to replay."""
 
 
-Ways = Mapping[str, Hardware | None]
-"""By tinygrad's device name, the ways that an entry module knows; None for a device that nothing can run yet."""
+Ways = Mapping[str, Hardware]
+"""By tinygrad's device name, the ways that an entry module knows."""
 
 
-def way_of(part: Part, ways: Ways) -> Hardware | None:
+def way_of(part: Part, ways: Ways) -> Hardware:
     """How to run `part`. Raises `AutoclaveError` if that is another module's business."""
     if part.target.device not in ways:
         raise AutoclaveError(

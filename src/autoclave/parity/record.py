@@ -1,7 +1,6 @@
 """Record a check file: `python -m autoclave.parity.record request.json`, inside the sandbox.
 
-The request is `{"artifact": path, "output": path, "seed": 42}`. CPU parts run natively. For hardware that nothing can
-run yet the check file holds inputs and no outputs, and says that nobody recorded it.
+The request is `{"artifact": path, "output": path, "seed": 42}`. CPU parts run natively.
 """
 
 import sys
@@ -13,41 +12,33 @@ from autoclave.artifact.model import Part
 from autoclave.artifact.reader import Artifact, open_artifact
 from autoclave.canonical import canonical_json
 from autoclave.native.request import carried_out
-from autoclave.parity.check_file import CheckFile, PartCheck, Recorder, write_check
+from autoclave.parity.check_file import CheckFile, PartCheck, write_check
 from autoclave.parity.hardware import Hardware, Ways, way_of
 from autoclave.parity.inputs import CHECK_SEED, check_inputs
 from autoclave.parity.native import WAYS
 
-NO_RECORDER = Recorder("none", "", "")
 NOTHING: Mapping[str, Any] = {}
 
 
 def record(
     artifact: Artifact, seed: int = CHECK_SEED, ways: Ways = WAYS, request: Mapping[str, Any] = NOTHING
 ) -> CheckFile:
-    """Check inputs of all parts of `artifact` and, if all of them can be run, the outputs that they give.
+    """Check inputs of all parts of `artifact`, and the outputs that they give.
 
     Raises `AutoclaveError` if a part is none of `ways`' business or cannot be loaded.
     """
     parts = artifact.header.parts
     found = [way_of(part, ways) for part in parts]
-    runnable = [way for way in found if way is not None]
-    complete = len(runnable) == len(parts)
     return CheckFile(
         artifact_sha256=artifact.sha256(),
-        recorded_by=runnable[0].recorder if complete else NO_RECORDER,
-        parts=tuple(
-            _record_part(artifact, part, seed, way if complete else None, request)
-            for part, way in zip(parts, found, strict=True)
-        ),
+        recorded_by=found[0].recorder,
+        parts=tuple(_record_part(artifact, part, seed, way, request) for part, way in zip(parts, found, strict=True)),
     )
 
 
-def _record_part(
-    artifact: Artifact, part: Part, seed: int, way: Hardware | None, request: Mapping[str, Any]
-) -> PartCheck:
+def _record_part(artifact: Artifact, part: Part, seed: int, way: Hardware, request: Mapping[str, Any]) -> PartCheck:
     inputs = check_inputs(part, seed)
-    outputs = way.open(artifact, part, request, replays=False).run(inputs) if way else {}
+    outputs = way.open(artifact, part, request, replays=False).run(inputs)
     return PartCheck(part.key, seed, inputs, outputs)
 
 

@@ -50,9 +50,9 @@ CHECK_SEED = 42
 DEFAULT_RENDERERS = {"cpu": "llvm", "qcom": "ir3", "chestnut": "llvm"}
 RENDERERS = {"cpu": ("llvm",), "qcom": ("ir3",), "chestnut": ("llvm", "hip")}
 COMPUTES_IN_FP32 = ("cpu",)
-RECORDERS = {"qcom": "autoclave.parity.emulated.record"}
+RECORDERS = {"qcom": "autoclave.parity.emulated.record", "chestnut": "autoclave.parity.emulated.record"}
 NATIVE_RECORDER = "autoclave.parity.record"
-"""The module that records, by hardware; the native one also writes check files without outputs, where nothing can run."""
+"""The module that records, by hardware."""
 
 PROVENANCE_BUILD_TYPE = "urn:autoclave:onnx-model:1"
 PROVENANCE_BUILDER = "urn:autoclave:pants-backend:1"

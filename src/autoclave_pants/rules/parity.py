@@ -50,9 +50,9 @@ from autoclave_pants.target_types import (
 
 logger = logging.getLogger(__name__)
 
-CHECKERS = {"qcom": "autoclave.parity.emulated"}
+CHECKERS = {"qcom": "autoclave.parity.emulated", "chestnut": "autoclave.parity.emulated"}
 NATIVE_CHECKER = "autoclave.parity"
-"""The module that checks, by hardware; the native one also warns of hardware that nothing can run."""
+"""The module that checks, by hardware."""
 
 FAILED = 1
 WARNING_MARK = "WARNING"
