@@ -9,7 +9,7 @@ from autoclave.emulator.rdna4.encoding.form import Form
 from autoclave.emulator.rdna4.encoding.layout import DPP8, DPP16, LAYOUTS, WORD_BYTES, Layout, Reserved
 from autoclave.emulator.rdna4.encoding.pairs import FORM as DUAL
 from autoclave.emulator.rdna4.encoding.table import BY_NAME
-from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.instruction import Instruction, Literal32
 from autoclave.errors import UnknownInstruction
 
 
@@ -22,7 +22,7 @@ def encode(instruction: Instruction) -> bytes:
     layout = LAYOUTS[form.encoding]
     try:
         code = _bytes(layout, form, CODECS[form.encoding].write(form, instruction))
-        if decode(code, instruction.pc) == replace(instruction, size=len(code)):
+        if _plain(decode(code, instruction.pc)) == _plain(replace(instruction, size=len(code))):
             return code
         reason = "its attributes do not go together"
     except (Reserved, UnknownInstruction) as error:
@@ -30,6 +30,18 @@ def encode(instruction: Instruction) -> bytes:
     except (ValueError, LookupError, TypeError):
         reason = "it has too few or too many operands"
     raise _unknown(instruction, reason)
+
+
+def _plain(instruction: Instruction) -> Instruction:
+    """The record without how its constants are encoded, which is the encoder's matter where they do not say it."""
+    pair = instruction.dual and (_plain(instruction.dual[0]), _plain(instruction.dual[1]))
+    sources = tuple(
+        replace(source, operand=replace(source.operand, encoded=None))
+        if isinstance(source.operand, Literal32)
+        else source
+        for source in instruction.sources
+    )
+    return replace(instruction, sources=sources, dual=pair)
 
 
 def _bytes(layout: Layout, form: Form, words: Words) -> bytes:

@@ -10,6 +10,7 @@ from autoclave.emulator.rdna4.encoding.layout import Fields, Reserved
 from autoclave.emulator.rdna4.encoding.operands import (
     FIRST_CONSTANT,
     FIRST_VECTOR,
+    LAST_INTEGER,
     LITERAL,
     code_of,
     constant,
@@ -69,15 +70,17 @@ def read_operand(slot: Slot, words: Words, high: bool = False) -> Operand:
 @cache
 def _may_be(kind: str, code: int) -> bool:
     """Whether a slot of this kind can hold what `code` stands for."""
-    vector, constant = code >= FIRST_VECTOR, FIRST_CONSTANT <= code <= LAST_FLOAT
+    vector, integer = code >= FIRST_VECTOR, FIRST_CONSTANT <= code <= LAST_INTEGER
+    inline = integer or FIRST_FLOAT <= code <= LAST_FLOAT
     return {
         "source": True,
         "scalar source": not vector,
         "vector source": vector,
-        "inline source": vector or constant,
+        "inline source": vector or inline,
+        "lane": code < FIRST_CONSTANT or inline,
         "scalar": code < FIRST_CONSTANT,
         "address": code < M0,
-        "m0 or inline": code == M0 or (constant and code < FIRST_FLOAT),
+        "m0 or inline": code == M0 or integer,
     }[kind]
 
 

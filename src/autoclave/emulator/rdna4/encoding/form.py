@@ -15,8 +15,8 @@ class Slot:
     """An operand of a form. place: the field that encodes it, one of `FIXED`, or "literal", the word that follows.
 
     kind: what the field can name: a "vector" register, a "scalar" register, a "source" of any sort (9 bits), of these only a
-    "vector source" or a "scalar source", an "inline source" (a vector register or inline constant); of scalar ones, an
-    "address" (neither M0 nor EXEC), "m0 or inline". What is "fixed" or "literal" is in no field.
+    "vector source" or a "scalar source", an "inline source" (a vector register or inline constant) or a "lane" (a scalar register or inline constant); of
+    scalar ones, an "address" (neither M0 nor EXEC), "m0 or inline". What is "fixed" or "literal" is in no field.
     written: whether assembly shows it. high: of memory accesses, whether it is the upper half of the register.
     """
 
@@ -84,8 +84,9 @@ def parse(encoding: Encoding, rows: str, prefix: str = "") -> tuple[Form, ...]:
     """The forms that `rows` write down, one a line: opcode, name (after `prefix`), destinations "=" sources; flags.
 
     An operand is a type, and takes the encoding's next field. "s:" and "v:" before a type: it is a scalar, a vector
-    register only; "i:" it is that or an inline constant (of SOP1: M0 or one); "high:" the upper half; "literal:" a word that follows; "src0:" (or another field): that field. "vcc",
-    "exec" and "m0" are those registers, "old" is the destination's content. In parentheses: not shown in assembly.
+    register only; "i:" a vector register or inline constant (of SOP1: M0 or one); "lane:" a scalar register or one;
+    "high:" the upper half; "literal:" a word that follows; "src0:" (or another field): that field. "vcc", "exec" and
+    "m0" are those registers, "old" is the destination's content. In parentheses: not shown in assembly.
     """
     return tuple(_form(encoding, line, prefix) for line in rows.splitlines() if line.strip())
 
@@ -113,7 +114,8 @@ def _slots(operands: str, places: Iterator[str], destinations: tuple[Slot, ...])
             yield Slot("literal", type, "literal", written)
         else:
             place = prefix if prefix in _KINDS else next(places)
-            yield Slot(place, type, _RESTRICTED.get((prefix, _KINDS[place]), _KINDS[place]), written, prefix == "high")
+            kind = "scalar" if type == "mask" else _RESTRICTED.get((prefix, _KINDS[place]), _KINDS[place])
+            yield Slot(place, type, kind, written, prefix == "high")
 
 
 _RESTRICTED: Mapping[tuple[str, str], str] = {
@@ -123,6 +125,7 @@ _RESTRICTED: Mapping[tuple[str, str], str] = {
     ("s", "vector"): "scalar",
     ("s", "scalar source"): "scalar",
     ("i", "source"): "inline source",
+    ("lane", "source"): "lane",
     ("i", "scalar source"): "m0 or inline",
 }
 """Kinds of operand by prefix and by what the field can name."""

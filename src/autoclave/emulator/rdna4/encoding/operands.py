@@ -23,7 +23,7 @@ DPP8_CODES = (233, 234)
 DPP16_CODE = 250
 
 FIRST_VECTOR = 256
-FIRST_CONSTANT, _LAST_INTEGER = 128, 208
+FIRST_CONSTANT, LAST_INTEGER = 128, 208
 _TRAP_TEMPORARIES = range(108, 124)
 
 _RANGES = ((0, 105), (106, 107), (108, 123), (124, 124), (125, 125), (126, 127), (235, 238), (SCC, SCC))
@@ -70,7 +70,7 @@ def constant(code: int, type: str, word: int) -> Literal32:
         if width(element(type)) < 32 and word >> width(element(type)):
             raise Reserved(f"literal {word:#x} as an operand of type {type}")
         return Literal32(literal_constant(word, type), False, word)
-    if FIRST_CONSTANT <= code <= _LAST_INTEGER or FIRST_FLOAT <= code <= LAST_FLOAT:
+    if FIRST_CONSTANT <= code <= LAST_INTEGER or FIRST_FLOAT <= code <= LAST_FLOAT:
         return Literal32(inline_constant(code, type), True, code)
     raise Reserved(f"operand {code}")
 
@@ -94,7 +94,7 @@ def code_of(operand: Operand, type: str) -> int:
     if not operand.inline:
         return LITERAL
     code: int
-    for code in (*range(FIRST_CONSTANT, _LAST_INTEGER + 1), *range(FIRST_FLOAT, LAST_FLOAT + 1)):
+    for code in (*range(FIRST_CONSTANT, LAST_INTEGER + 1), *range(FIRST_FLOAT, LAST_FLOAT + 1)):
         if inline_constant(code, type) == operand.bits:
             return code
     raise Reserved(f"no inline constant {operand.bits:#x} of type {type}")
