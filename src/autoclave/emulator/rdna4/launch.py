@@ -112,7 +112,7 @@ def bind_launch(
     memories += [np.zeros(0, np.uint8)] * (pointers - len(arguments))
     addresses = [guest_address(slot) for slot in range(len(arguments))]
     block = struct.pack(f"<{len(addresses)}Q{len(values)}i", *addresses, *values)
-    memories.append(np.frombuffer(bytearray(block.ljust(_block_bytes(kernel), b"\0")), np.uint8))
+    memories.append(np.frombuffer(block.ljust(_block_bytes(kernel), b"\0"), np.uint8))  # of bytes: not to be written
     buffers = tuple(BoundBuffer(guest_address(slot), memory) for slot, memory in enumerate(memories))
     registers = struct.pack("<Q", buffers[-1].address) if kernel.properties & ARGUMENT_POINTER else b""
     return Launch(kernel, global_size, local_size, registers, buffers)
