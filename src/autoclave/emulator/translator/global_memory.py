@@ -8,7 +8,7 @@ each lane's buffer is looked up on its own.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from autoclave.emulator.ir import Value, constant, lanes_of, vector
+from autoclave.emulator.ir import Builder, Value, constant, lanes_of, vector
 from autoclave.emulator.translator.elements import (
     MemoryContext,
     each_lane,
@@ -26,14 +26,15 @@ from autoclave.emulator.translator.frame import (
 )
 from autoclave.emulator.translator.lane_context import LaneContext, alike, are_consecutive
 
-_STRIDE_BITS = 36
+STRIDE_BITS = 36
+"""Bits of an address that are an offset in its buffer; those above name the buffer."""
 _LAUNCH = Value("%launch", "ptr")
-_NEAR = (1 << 31) - 8
+NEAR = (1 << 31) - 8
 """The largest offset that is taken for near; a signed number of 32 bits has room for a word's alignment, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Buffer:
+class BufferEntry:
     """An entry of the launch's table: `size` is what may be accessed; 0 if there is no such entry."""
 
     host: Value
@@ -105,11 +106,10 @@ def _is_uniform(low: Value, high: Value) -> bool:
     return lanes_of(low.type) is None and lanes_of(high.type) is None
 
 
-def _find_buffer(lanes: LaneContext, context: MemoryContext, high: Value, writing: bool) -> _Buffer:
-    """The buffer that an address with these high bits points into."""
-    ir = lanes.ir
-    slot = ir.with_constant("sub", ir.with_constant("lshr", high, _STRIDE_BITS - 32), 1)
-    known = ir.compare("ult", slot, constant(context.buffers, "i32"))
+def find_buffer(ir: Builder, buffers: int, high: Value, writing: bool) -> BufferEntry:
+    """The buffer, of so many of the launch, that an address with these high bits points into."""
+    slot = ir.with_constant("sub", ir.with_constant("lshr", high, STRIDE_BITS - 32), 1)
+    known = ir.compare("ult", slot, constant(buffers, "i32"))
     index = ir.select(known, slot, constant(0, "i32"))
     entry = ir.offset(
         _LAUNCH,
@@ -117,7 +117,7 @@ def _find_buffer(lanes: LaneContext, context: MemoryContext, high: Value, writin
     )
     host = ir.load(entry, "ptr", 8, invariant=True)
     size = ir.load(ir.offset(entry, 16 if writing else 8), "i64", 8, invariant=True)
-    return _Buffer(host, ir.select(known, size, constant(0, "i64")))
+    return BufferEntry(host, ir.select(known, size, constant(0, "i64")))
 
 
 def _uniform_pointer(
@@ -125,9 +125,9 @@ def _uniform_pointer(
 ) -> Value:
     """Where one address lies on the host."""
     ir = lanes.ir
-    buffer = _find_buffer(lanes, context, high, writing)
+    buffer = find_buffer(lanes.ir, context.buffers, high, writing)
     address = joined_address(lanes, low, high)
-    offset = ir.with_constant("and", address, (1 << _STRIDE_BITS) - 1)
+    offset = ir.with_constant("and", address, (1 << STRIDE_BITS) - 1)
     beyond = ir.compare("ugt", ir.with_constant("add", offset, total), buffer.size)
     refuse(lanes, context.exits, beyond, address, READ_ONLY_FAULT if writing else GLOBAL_FAULT, total)
     return ir.offset(buffer.host, offset)
@@ -210,10 +210,10 @@ def _near_or_far(
     low, high = lanes.vector(low), lanes.vector(high)
     lane = first_lane(lanes, lanes.all_lanes()) if lanes.mask is not None else constant(0, "i32")
     first = ir.element(high, lane)
-    buffer = _find_buffer(lanes, context, first, writing)
-    base = ir.with_constant("and", first, -1 << (_STRIDE_BITS - 32))
+    buffer = find_buffer(lanes.ir, context.buffers, first, writing)
+    base = ir.with_constant("and", first, -1 << (STRIDE_BITS - 32))
     room = ir.with_constant("sub", buffer.size, total)
-    limit = ir.call("llvm.smin", "i64", (room, constant(_NEAR, "i64")))
+    limit = ir.call("llvm.smin", "i64", (room, constant(NEAR, "i64")))
     fits = ir.compare("sge", limit, constant(0, "i64"))
     limit = ir.convert("trunc", limit, "i32")
     near = ir.binary(
@@ -246,9 +246,9 @@ def _far_pointers(
 
     def look_up(lane: Value) -> None:
         one_low, one_high = ir.element(low, lane), ir.element(high, lane)
-        buffer = _find_buffer(lanes, context, one_high, writing)
+        buffer = find_buffer(lanes.ir, context.buffers, one_high, writing)
         address = joined_address(lanes, one_low, one_high)
-        offset = ir.with_constant("and", address, (1 << _STRIDE_BITS) - 1)
+        offset = ir.with_constant("and", address, (1 << STRIDE_BITS) - 1)
         beyond = ir.compare("ugt", ir.with_constant("add", offset, total), buffer.size)
         caught, fine = ir.name("caught"), ir.name("fine")
         ir.branch(beyond, caught, fine, unlikely=True)
