@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from pseudo_code import TEXTS, evaluate
+from emulator.rdna4.pseudo_code import TEXTS, evaluate
 
 SPECIAL = {
     16: (0, 0x8000, 1, 0x8001, 0x3FF, 0x400, 0x8400, 0x3800, 0x3BFF, 0x3C00, 0xBC00, 0x3C01, 0x4200, 0xC100, 0x63FF, 0x6401,
@@ -84,7 +84,9 @@ def _random(chosen: random.Random, width: int) -> int:
     return chosen.getrandbits(1) << width - 1 | field << fraction | chosen.getrandbits(fraction)
 
 
-def expected(name: str, shape: Shape, sources: Sequence[int], mask: int, signs: Sequence[bool], **state: int) -> dict[str, int]:
+def expected(
+    name: str, shape: Shape, sources: Sequence[int], mask: int, signs: Sequence[bool], **state: int
+) -> dict[str, int]:
     """What the pseudo-code computes of sources in the order of the assembler's text."""
     operands = list(zip(sources, shape.widths, strict=True))
     old = 0
