@@ -142,7 +142,7 @@ def test_convolution_of_images_in_float16(tinygrad: Any) -> None:
 
     expected = np.maximum(convolution(image.astype(np.float16), kernel.astype(np.float16)), 0)
     np.testing.assert_allclose(result, expected, rtol=2e-3, atol=5e-2)
-    assert tinygrad.Device[IMAGES].survey.instructions()["isam"] > 0
+    assert tinygrad.Device[IMAGES].emulation.survey.instructions()["isam"] > 0
 
 
 def test_variable_is_given_at_each_launch(tinygrad: Any) -> None:

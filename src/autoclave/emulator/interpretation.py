@@ -54,7 +54,7 @@ class Interpretation:
     unit: threads that are interpreted as one: 1, or those of a wave.
     interpreter: of a kernel. counter: likewise; it counts the instructions that the observed unit executes, repetitions one by one.
     works_together: whether units of a workgroup see each other's work. changes_buffers_in_turn: whether workgroups do, by atomics.
-    disassembly: a kernel's code as lines of text, from the code and the kernel's name.
+    decode, disassembly: a kernel's instructions, and as lines of text, from its code and its name.
     rules: the table of arithmetic. rules_of: the names of those that an instruction's results rely on.
     """
 
@@ -63,6 +63,7 @@ class Interpretation:
     counter: Callable[[Any, Counter[Any]], Interpreter]
     works_together: Callable[[Iterable[Any]], bool]
     changes_buffers_in_turn: Callable[[Iterable[Any]], bool]
+    decode: Callable[[bytes, str], tuple[Any, ...]]
     disassembly: Callable[[bytes, str], list[str]]
     rules: Mapping[str, Rule]
     rules_of: Callable[[Any], tuple[str, ...]]

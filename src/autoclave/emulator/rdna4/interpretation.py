@@ -48,6 +48,7 @@ GFX1200 = Interpretation(
     counter=_counter,
     works_together=works_together,
     changes_buffers_in_turn=changes_buffers_in_turn,
+    decode=decode_kernel,
     disassembly=_disassembly,
     rules=RULES,
     rules_of=rules_of,

@@ -1,4 +1,4 @@
-"""The emulated a630 as tinygrad's device QCOM, so that any tinygrad program runs on it.
+"""Emulated GPUs as tinygrad's devices, QCOM for one, so that any tinygrad program runs on them.
 
     from autoclave.emulator.tinygrad_device import register
 
@@ -14,11 +14,13 @@ from autoclave.emulator.tinygrad_device.settings import Settings
 __all__ = ["Settings", "register"]
 
 
-def register(settings: Settings | None = None) -> None:
-    """Make QCOM the emulated device in this process. tinygrad is imported here, not before.
+def register(settings: Settings | None = None, device: str = "QCOM") -> None:
+    """Make `device`, one of `kinds.KINDS`, the emulated one in this process. tinygrad is imported here, not before.
 
-    May be called again, with the same settings. Raises `ToolchainError` if QCOM is in use already, or Mesa cannot be found.
+    May be called again, with the same settings. Raises `ToolchainError` if the device is in use already, or its compiler cannot
+    be found.
     """
+    from autoclave.emulator.tinygrad_device.kinds import KINDS
     from autoclave.emulator.tinygrad_device.registration import register as register_device
 
-    register_device(settings or Settings())
+    register_device(KINDS[device], settings or Settings())

@@ -1,9 +1,9 @@
-"""Runs a script or a module with QCOM as the emulated device.
+"""Runs a script or a module with one of tinygrad's devices emulated.
 
     python -m autoclave.emulator.tinygrad_device [options] SCRIPT [arguments]
     python -m autoclave.emulator.tinygrad_device [options] -m MODULE [arguments]
 
-DEV is set to QCOM:IR3 unless it is set already. The code runs in this process, as the main program.
+DEV is set to the device (QCOM:IR3) unless it is set already. The code runs in this process, as the main program.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from autoclave.compiler.profiles import profile_for
 from autoclave.emulator.tinygrad_device import Settings, register
+from autoclave.emulator.tinygrad_device.kinds import KINDS
 from autoclave.errors import AutoclaveError
 
 
@@ -23,11 +24,13 @@ def main(arguments: Sequence[str]) -> None:
     options = _parser().parse_args(arguments)
     if not options.program:
         _parser().error("what to run is missing: SCRIPT, or -m MODULE")
-    os.environ.setdefault("DEV", "QCOM:IR3")
+    kind = KINDS[options.device]
+    os.environ.setdefault("DEV", kind.target)
     if options.profile:
-        os.environ.update(profile_for("qcom").flags)
+        os.environ.update(profile_for(kind.profile).flags)
+    settings = Settings(options.threads, options.translations, options.check, options.survey, options.nearest)
     try:
-        register(Settings(options.threads, options.translations, options.check, options.survey, options.nearest))
+        register(settings, options.device)
     except AutoclaveError as error:
         raise SystemExit(f"tinygrad_device: {error}") from error
     name, *rest = options.program
@@ -44,14 +47,17 @@ def main(arguments: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m autoclave.emulator.tinygrad_device",
-        description="Runs a script or a module with tinygrad's device QCOM emulated.",
+        description="Runs a script or a module with one of tinygrad's devices emulated.",
     )
+    parser.add_argument("--device", choices=sorted(KINDS), default="QCOM", help="which device, default QCOM")
     parser.add_argument("--threads", type=int, default=1, help="host threads for each launch, default 1")
     parser.add_argument("--translations", type=Path, metavar="FOLDER", help="keep host code here for the next run")
     parser.add_argument("--check", action="store_true", help="compare each kernel with the scalar interpreter")
     parser.add_argument("--survey", type=Path, metavar="FILE", help="write a JSON of kernels and instructions here")
     parser.add_argument("--nearest", action="store_true", help="let float32 become float16 by rounding to nearest even")
-    parser.add_argument("--profile", action="store_true", help="set the flags that qcom artifacts are compiled with")
+    parser.add_argument(
+        "--profile", action="store_true", help="set the flags that artifacts for the device are compiled with"
+    )
     parser.add_argument("-m", dest="module", action="store_true", help="what follows is a module's name, not a file")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="what to run, and its arguments")
     return parser

@@ -10,7 +10,7 @@ class Settings:
     translations: a folder that keeps host code of kernels for the next process; None keeps nothing.
     check: interpret some threads of each kernel's first launch, and raise an `EmulationError` if its host code computes
         anything else. Takes some 30 ms for each kernel.
-    nearest: let Mesa's compiler round float32 to nearest even where it makes float16 of it; artifacts, as tinygrad on the device,
+    nearest: QCOM alone: let Mesa's compiler round float32 to nearest even where it makes float16 of it; artifacts, as tinygrad on the device,
         leave it the hardware's default, toward zero.
     survey: a JSON file to write when the process ends: launches, kernels, instructions by name, what was not translated.
     """

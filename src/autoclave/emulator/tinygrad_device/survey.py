@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autoclave.emulator.a630.decoder import decode_kernel
-from autoclave.emulator.a630.launch import KernelCode
+from autoclave.emulator.interpretations import interpretation_of
+from autoclave.emulator.launch import KernelCode
 from autoclave.errors import EmulationError
 
 
@@ -44,7 +44,7 @@ class Survey:
         return Counter(
             instruction.name
             for kernel in self._kernels.values()
-            for instruction in decode_kernel(kernel.code, kernel.name)
+            for instruction in interpretation_of(kernel).decode(kernel.code, kernel.name)
         )
 
     def write(self, path: Path) -> None:
