@@ -97,4 +97,5 @@ def columns(types: Sequence[str], rows: int, seed: str) -> list[np.ndarray]:
             table[-1][1] = table[-1][0]
     if len(types) == 1:
         table[: len(special(types[0]))] = [[bits] for bits in special(types[0])]
-    return [np.array([line[index] for line in table], np.uint64) for index in range(len(types))]
+    kinds = [object if width(type_) > 64 else np.uint64 for type_ in types]
+    return [np.array([line[index] for line in table], kind) for index, kind in enumerate(kinds)]

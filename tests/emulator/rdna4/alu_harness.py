@@ -1,4 +1,4 @@
-"""Runs rules of the translator's ALU alone: machine code for one instruction each, over rows of operands in memory.
+"""Runs rules of the translator's ALU alone: machine code for a few instructions in a row, over rows of operands in memory.
 
 Vector operands lie in registers of their own, one row for each lane; masks come as 0 or 1 for each row. Scalar operations
 take row after row. All rows are run with denormals kept, as the emulator runs gfx1200's kernels: that is MXCSR's default.
@@ -60,15 +60,15 @@ def instruction(name: str, **fields: object) -> Instruction:
 
 @dataclass
 class Rules:
-    """Machine code for some instructions; `run` takes the number of one of them."""
+    """Machine code for some sequences of instructions; `run` takes the number of one of them."""
 
     engine: llvm.ExecutionEngine
-    instructions: Sequence[Instruction]
+    sequences: Sequence[Sequence[Instruction]]
     lanes: int
 
     def run(self, number: int, columns: Sequence[Array], scc: Array | None = None) -> list[Array]:
-        """Columns of the sources' bits to columns of the destinations'; of scalar operations, and of SCC (or 0 and 1) last."""
-        one = self.instructions[number]
+        """Columns of the first one's sources to columns of the last one's destinations; of scalars, and of SCC (0 or 1) last."""
+        one, last = self.sequences[number][0], self.sequences[number][-1]
         rows = columns[0].size if columns else scc.size if scc is not None else 0
         padded = -(-rows // self.lanes) * self.lanes
         words = [
@@ -83,39 +83,48 @@ class Rules:
         address = self.engine.get_function_address(f"run.{number}")
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
         call(taken.ctypes.data, given.ctypes.data, padded)
-        results, at = [], 0
-        for destination in one.destinations:
-            low = given[at, :rows].astype(np.uint64)
-            if width(destination.type) == 64:
-                low |= given[at + 1, :rows].astype(np.uint64) << np.uint64(32)
-            results.append(low)
-            at += 2
+        results = [
+            _joined(given[_STRIDE * index :, :rows], width(destination.type) // 32)
+            for index, destination in enumerate(last.destinations)
+        ]
         if one.name in SCALAR:
-            results.append(given[at, :rows].astype(np.uint64))
+            results.append(given[_STRIDE * len(last.destinations), :rows].astype(np.uint64))
         return results
 
 
+_STRIDE = 4
+"""Words that a result has room for."""
+
+
+def _joined(words: Array, count: int) -> Array:
+    if count <= 1:
+        return words[0].astype(np.uint64)
+    if count == 2:
+        return words[0] | words[1].astype(np.uint64) << np.uint64(32)
+    return sum(words[index].astype(object) << 32 * index for index in range(count))
+
+
 def _words(type_: str, column: Array) -> list[Array]:
+    if width(type_) == 128:
+        return [(column >> 32 * index & 0xFFFFFFFF).astype(np.uint32) for index in range(4)]
     low = (column & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-    if width(type_) == 64:
-        return [low, (column >> np.uint64(32)).astype(np.uint32)]
-    return [low]
+    return [low, (column >> np.uint64(32)).astype(np.uint32)] if width(type_) == 64 else [low]
 
 
-def compiled(instructions: Sequence[Instruction], lanes: int, target: HostTarget) -> Rules:
-    """Machine code of the rules of `instructions`, for vectors of `lanes`."""
+def compiled(sequences: Sequence[Sequence[Instruction]], lanes: int, target: HostTarget) -> Rules:
+    """Machine code of the rules of each sequence of instructions, for vectors of `lanes`."""
     module = Module(GRADUAL_ATTRIBUTES)
     functions: set[tuple[str, int]] = set()
-    for number, one in enumerate(instructions):
-        module.definitions.append(_function(module, number, one, lanes, target, functions))
-        module.definitions.append(_driver(number, 1 if one.name in SCALAR else lanes))
+    for number, sequence in enumerate(sequences):
+        module.definitions.append(_function(module, number, sequence, lanes, target, functions))
+        module.definitions.append(_driver(number, 1 if sequence[0].name in SCALAR else lanes))
     for wide in sorted({each for _, each in functions}):
         names = [name for name, each in functions if each == wide]
         part = library(names, wide, f16c=target.f16c, fma=target.fma, avx512=target.avx512, gradual=True)
         for line in part.declarations:
             module.declarations.setdefault(line.split("@")[1].split("(")[0], line)
         module.definitions.append(part.definitions)
-    return Rules(_engine(module.text(), target), instructions, lanes)
+    return Rules(_engine(module.text(), target), sequences, lanes)
 
 
 def _engine(text: str, target: HostTarget) -> llvm.ExecutionEngine:
@@ -137,25 +146,31 @@ def _engine(text: str, target: HostTarget) -> llvm.ExecutionEngine:
 
 
 def _function(
-    module: Module, number: int, one: Instruction, lanes: int, target: HostTarget, functions: set[tuple[str, int]]
+    module: Module,
+    number: int,
+    sequence: Sequence[Instruction],
+    lanes: int,
+    target: HostTarget,
+    functions: set[tuple[str, int]],
 ) -> str:
     builder = Builder(module)
     builder.label("start")
     wave = Wave(builder, lanes, target.f16c)
     wave.begin(full=True, literals={})
-    if one.name in SCALAR:
-        _scalar(wave, one)
+    if sequence[0].name in SCALAR:
+        _scalar(wave, sequence)
     else:
-        _vector(wave, one)
+        _vector(wave, sequence)
     builder.effect("ret void")
     functions |= wave.forms.functions
     return builder.function(f"define internal void @rule.{number}(ptr %in, ptr %out, i64 %row, i64 %rows)")
 
 
-def _vector(wave: Wave, one: Instruction) -> None:
+def _vector(wave: Wave, sequence: Sequence[Instruction]) -> None:
     at = 0
-    for source in one.sources:
-        assert isinstance(source.operand, Register)
+    for source in sequence[0].sources:
+        if not isinstance(source.operand, Register):
+            continue
         for step in range(-(-width(source.type) // 32)):
             word = wave.ir.load(_place(wave, "%in", at), wave.type("i32"), 4)
             if source.operand.file == "s":
@@ -164,10 +179,11 @@ def _vector(wave: Wave, one: Instruction) -> None:
             else:
                 wave.write(Destination(Register("v", source.operand.number + step), "b32"), word)
             at += 1
-    VECTOR[one.name](wave, one)
-    for index, destination in enumerate(one.destinations):
+    for one in sequence:
+        VECTOR[one.name](wave, one)
+    for index, destination in enumerate(sequence[-1].destinations):
         for step in range(-(-width(destination.type) // 32)):
-            wave.ir.store(_result(wave, destination, step), _place(wave, "%out", 2 * index + step), 4)
+            wave.ir.store(_result(wave, destination, step), _place(wave, "%out", _STRIDE * index + step), 4)
 
 
 def _result(wave: Wave, destination: Destination, step: int) -> Value:
@@ -179,21 +195,24 @@ def _result(wave: Wave, destination: Destination, step: int) -> Value:
     return wave.bits(Source(Register("v", operand.number + step), "b32"))
 
 
-def _scalar(wave: Wave, one: Instruction) -> None:
+def _scalar(wave: Wave, sequence: Sequence[Instruction]) -> None:
     at = 0
-    for source in one.sources:
+    for source in sequence[0].sources:
         assert isinstance(source.operand, Register)
         for step in range(-(-width(source.type) // 32)):
             wave.scalars.write(source.operand.number + step, wave.ir.load(_place(wave, "%in", at), "i32", 4))
             at += 1
     scc = wave.ir.load(_place(wave, "%in", at), "i32", 4)
     wave.set_scc(wave.ir.compare("ne", scc, constant(0, "i32")))
-    SCALAR[one.name](wave, one)
-    for index, destination in enumerate(one.destinations):
+    for one in sequence:
+        SCALAR[one.name](wave, one)
+    for index, destination in enumerate(sequence[-1].destinations):
         for step in range(-(-width(destination.type) // 32)):
             word = wave.scalars.read(destination.operand.number + step)
-            wave.ir.store(word, _place(wave, "%out", 2 * index + step), 4)
-    wave.ir.store(wave.ir.convert("zext", wave.scc(), "i32"), _place(wave, "%out", 2 * len(one.destinations)), 4)
+            wave.ir.store(word, _place(wave, "%out", _STRIDE * index + step), 4)
+    wave.ir.store(
+        wave.ir.convert("zext", wave.scc(), "i32"), _place(wave, "%out", _STRIDE * len(sequence[-1].destinations)), 4
+    )
 
 
 def _place(wave: Wave, base: str, column: int) -> Value:

@@ -6,6 +6,7 @@ from autoclave.emulator.rdna4.instruction import Instruction
 from autoclave.emulator.rdna4.translator.alu_carries import CARRIES
 from autoclave.emulator.rdna4.translator.alu_compares import COMPARES
 from autoclave.emulator.rdna4.translator.alu_conversions import CONVERSIONS
+from autoclave.emulator.rdna4.translator.alu_differences import DIFFERENCES
 from autoclave.emulator.rdna4.translator.alu_division import DIVISION
 from autoclave.emulator.rdna4.translator.alu_floats import FLOATS
 from autoclave.emulator.rdna4.translator.alu_integers import INTEGERS
@@ -17,7 +18,7 @@ from autoclave.emulator.rdna4.translator.wave import Wave
 Rule = Callable[[Wave, Instruction], None]
 
 _ALONE: dict[str, Rule] = {
-    **INTEGERS, **MOVES, **CARRIES, **COMPARES, **FLOATS, **CONVERSIONS, **DIVISION, **PACKED
+    **INTEGERS, **MOVES, **CARRIES, **COMPARES, **FLOATS, **CONVERSIONS, **DIVISION, **PACKED, **DIFFERENCES
 }  # fmt: skip
 
 _PAIRED = (

@@ -78,6 +78,15 @@ def _fused_dx9(wave: Wave, left: Value, right: Value, third: Value) -> Value:
     return _zero_wins(wave, left, right, fused(wave, left, right, third), sum_)
 
 
+def _lit(wave: Wave, left: Value, right: Value, third: Value) -> Value:
+    """A product, or minus the largest number where the second is that, -infinity or NaN, or the third is not above zero."""
+    ir, lowest = wave.ir, number("0xC7EFFFFFE0000000", left)
+    fits = ir.binary(
+        "and", ir.compare_floats("ogt", right, lowest), ir.compare_floats("ogt", third, number("0.0", third))
+    )
+    return ir.select(fits, ir.binary("fmul", left, right), lowest)
+
+
 def _chain(first: str, second: str) -> Compute:
     """maxmin and its like: one extreme of two, then another with the third."""
     one, other = library(first), library(second)
@@ -142,6 +151,7 @@ FLOAT_RULES: dict[str, tuple[FloatRule, ...]] = {
         for name in ("fma", "fmac", "fmaak", "fmamk")
     },
     "fma_dx9_zero": (FloatRule(_fused_dx9, _SINGLE),),
+    "mullit": (FloatRule(_lit, _SINGLE),),
     "max_num": (FloatRule(library("maximum_number"), exact=True),),
     "min_num": (FloatRule(library("minimum_number"), exact=True),),
     "maximum": (FloatRule(library("maximum"), exact=True),),
