@@ -170,6 +170,7 @@ def _vector(wave: Wave, sequence: Sequence[Instruction]) -> None:
     at = 0
     for source in sequence[0].sources:
         if not isinstance(source.operand, Register):
+            at += -(-width(source.type) // 32)
             continue
         for step in range(-(-width(source.type) // 32)):
             word = wave.ir.load(_place(wave, "%in", at), wave.type("i32"), 4)

@@ -5,6 +5,7 @@ from autoclave.emulator.rdna4.instruction import Instruction
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 _MULTIPLIERS = {1: "2.0", 2: "4.0", 3: "0.5"}
+_SMALLEST_NORMALS = {"f16": "0x3F10000000000000", "f32": "0x3810000000000000", "f64": "0x0010000000000000"}
 
 
 def round_half(wave: Wave, value: Value) -> Value:
@@ -21,11 +22,23 @@ def finish_float(
     if half and not exact:
         value = round_half(wave, value)
     if instruction.multiplier:
-        value = wave.ir.binary("fmul", value, number(_MULTIPLIERS[instruction.multiplier], value))
-        value, canonical = round_half(wave, value) if half else value, False
+        value, canonical = _multiplied(wave, value, instruction.multiplier, destination.type), False
     if instruction.clamp:
         value, canonical = wave.library(of_width("clamp", value), value), True
     wave.write_number(destination, value, canonical)
+
+
+def _multiplied(wave: Wave, value: Value, multiplier: int, type_: str) -> Value:
+    """OMOD: zeros and denormals become +0, what would be a denormal the zero of its sign."""
+    ir, zero = wave.ir, number("0.0", value)
+    product = ir.binary("fmul", value, number(_MULTIPLIERS[multiplier], value))
+    magnitude, smallest = ir.call("llvm.fabs", value.type, (value,)), number(_SMALLEST_NORMALS[type_], value)
+    if multiplier == 3:
+        lost = ir.compare_floats("olt", magnitude, ir.binary("fadd", smallest, smallest))
+        product = ir.select(lost, ir.call("llvm.copysign", value.type, (zero, product)), product)
+    elif type_ == "f16":
+        product = round_half(wave, product)
+    return ir.select(ir.compare_floats("olt", magnitude, smallest), zero, product)
 
 
 def of_width(name: str, value: Value) -> str:
