@@ -11,8 +11,8 @@ from autoclave.emulator.rdna4.translator.observation import Observation
 from autoclave.emulator.rdna4.translator.wave import Wave
 from autoclave.emulator.translator.workgroups import VECTOR_DONE, Workgroups
 
-Execute = Callable[[Instruction], None]
-"""Carries out one instruction."""
+Execute = Callable[[Instruction, Sequence[Instruction]], None]
+"""Carries out one instruction; has those that follow in the block."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Control:
             wave.pc = instruction.pc
             wave.full = full[place]
             wave.kept, wave.live = behind[place].kept, behind[place].live
-            self.execute(instruction)
+            self.execute(instruction, block.instructions[place + 1 :])
             wave.set_full(full[place + 1])
         condition = self._condition(block.condition) if block.condition else None
         uses = self.observation.at_end(block)

@@ -19,9 +19,11 @@ from autoclave.emulator.rdna4.translator.memory import MEMORY
 from autoclave.emulator.rdna4.translator.observation import analyse_uses
 from autoclave.emulator.rdna4.translator.rules import ALU, LOOKS_AT_BITS
 from autoclave.emulator.rdna4.translator.wave import Wave
+from autoclave.emulator.rdna4.translator.window_functions import Functions
+from autoclave.emulator.rdna4.translator.windows import FAULTED_LABEL, Windows
 from autoclave.emulator.rdna4.translator.wmma import WMMA_NAMES, Products, define_product, fused_or_exact
 from autoclave.emulator.translator.coordinates import thread_coordinates
-from autoclave.emulator.translator.frame import CONSTANTS_AT
+from autoclave.emulator.translator.frame import CONSTANTS_AT, FAULTED
 from autoclave.emulator.translator.geometry import Geometry
 from autoclave.emulator.translator.kernel import KernelIr, kernel_ir
 from autoclave.emulator.translator.workgroups import VectorStart, Workgroups
@@ -78,6 +80,7 @@ class _Kernel:
         self._ir = Builder(self._module)
         self._wave = Wave(self._ir, geometry.lanes, target.f16c)
         self._products = Products(self._wave)
+        self._windows = Windows(self._wave)
         barriers = any(block.barrier for block in blocks)
         self._workgroups = Workgroups(self._ir, kernel, geometry, barriers)
 
@@ -95,10 +98,13 @@ class _Kernel:
             observation=self._observation,
             active=start.active,
             execute=self._execute,
-            begin=self._products.begin,
+            begin=self._begin_block,
         )
         control.emit()
         self._emit_registers(start)
+        if self._windows.used:
+            self._ir.label(FAULTED_LABEL)
+            self._workgroups.exits.add(self._ir, FAULTED)
         self._workgroups.emit_end()
         self._define_functions()
         ordered = any("_atomic_" in one.name for block in self._blocks for one in block.instructions)
@@ -106,7 +112,14 @@ class _Kernel:
             self._module, self._ir, self._workgroups, self._geometry, self._kernel.buffers, images=0, ordered=ordered
         )
 
+    def _begin_block(self) -> None:
+        self._products.begin()
+        self._windows.begin()
+
     def _define_functions(self) -> None:
+        functions = Functions(self._module, self._geometry.lanes, self._kernel.buffers)
+        for kind, size in sorted(self._windows.used):
+            functions.define(kind, size)
         if self._products.used:
             define_product(self._module, self._target, fused_or_exact(self._target))
         used, target = self._wave.forms.functions, self._target
@@ -125,13 +138,14 @@ class _Kernel:
 
     # Instructions
 
-    def _execute(self, instruction: Instruction) -> None:
+    def _execute(self, instruction: Instruction, upcoming: Sequence[Instruction]) -> None:
+        self._windows.upcoming = upcoming
         if instruction.dual is not None:
             self._execute_pair(instruction.dual)
         elif instruction.name in WMMA_NAMES:
             self._products.multiply(instruction)
         elif instruction.name in MEMORY:
-            MEMORY[instruction.name](self._wave, self._memory, instruction)
+            MEMORY[instruction.name](self._wave, self._memory, self._windows, instruction)
         elif instruction.name in EXEC_MOVES:
             EXEC_MOVES[instruction.name](self._wave, instruction)
         elif instruction.dpp is not None:

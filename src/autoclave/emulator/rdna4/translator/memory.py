@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from autoclave.emulator.ir import Builder, Value, constant
+from autoclave.emulator.ir import Builder, Value, constant, lanes_of
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Register
 from autoclave.emulator.rdna4.translator.wave import Wave
+from autoclave.emulator.rdna4.translator.windows import Windows
 from autoclave.emulator.translator.elements import MemoryContext
 from autoclave.emulator.translator.global_memory import (
     address_halves,
@@ -127,10 +128,28 @@ PAIRS: dict[str, tuple[int, int]] = {
 }
 """What follows ds_load_ and ds_store_ of two addresses: words of an element, and the unit of offsets in bytes."""
 
-Rule = Callable[[Wave, MemoryContext, Instruction], None]
+Rule = Callable[[Wave, MemoryContext, Windows, Instruction], None]
 
 
 # Addresses
+
+
+def window_address(wave: Wave, instruction: Instruction) -> tuple[Value, Value] | None:
+    """What a window is made of: two registers, or a base of 64 bits and an offset; None if the address is that of all lanes."""
+    if not instruction.has_scalar_base:
+        number = _register(instruction, 0).number
+        low, high = (_vector_word(wave, number + step) for step in range(2))
+        return None if wave.mask_of_memory is None and is_scalar(low) and is_scalar(high) else (low, high)
+    base = wave.scalars.read_pair(_register(instruction, -1).number)
+    offset = (
+        _vector_word(wave, _register(instruction, 0).number) if instruction.has_vector_address else constant(0, "i32")
+    )
+    return None if wave.mask_of_memory is None and is_scalar(offset) else (base, offset)
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether all lanes have it."""
+    return lanes_of(value.type) is None
 
 
 def global_address(wave: Wave, instruction: Instruction) -> tuple[Value, Value]:
@@ -177,21 +196,21 @@ def _vector_word(wave: Wave, number: int) -> Value:
 # Loads
 
 
-def _load(wave: Wave, context: MemoryContext, instruction: Instruction) -> None:
+def _load(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
     form = LOADS[instruction.name]
-    size, count = (8, form.count // 2) if form.size == 4 and form.count == 2 else (form.size, form.count)
     lanes = lanes_on(wave)
     if instruction.encoding == "DS":
-        address = local_address(wave, instruction, instruction.immediate)
-        loaded = load_shared(lanes, context, address, form.size, form.count)
+        place = local_address(wave, instruction, instruction.immediate)
+        loaded = load_shared(lanes, context, place, form.size, form.count)
     elif instruction.encoding == "SCRATCH":
-        address = local_address(wave, instruction, instruction.immediate)
-        loaded = load_private(lanes, context, address, form.size, form.count)
+        place = local_address(wave, instruction, instruction.immediate)
+        loaded = load_private(lanes, context, place, form.size, form.count)
     else:
-        low, high = global_address(wave, instruction)
-        loaded = load_global(lanes, context, low, high, size, count)
-    if loaded[0].type.removesuffix(">").endswith("i64"):
-        loaded = list(wave.split(loaded[0]))
+        address = window_address(wave, instruction)
+        if address is not None:
+            loaded = windows.load(instruction, address, form.size * form.count)
+        else:
+            loaded = load_global(lanes, context, *global_address(wave, instruction), form.size, form.count)
     _write_loaded(wave, instruction, form, loaded)
 
 
@@ -208,7 +227,7 @@ def _write_loaded(wave: Wave, instruction: Instruction, form: Form, loaded: list
             wave.write(Destination(Register("v", number + step), "b32"), ir.convert(extension, value, "i32"))
 
 
-def _scalar_load(wave: Wave, context: MemoryContext, instruction: Instruction) -> None:
+def _scalar_load(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
     """The lowest two bits of the address of whole words do not count."""
     form, ir = SCALAR_LOADS[instruction.name], wave.ir
     address = wave.scalars.read_pair(_register(instruction, 0).number)
@@ -226,7 +245,7 @@ def _scalar_load(wave: Wave, context: MemoryContext, instruction: Instruction) -
         wave.scalars.write(number + step, ir.convert("sext" if form.signed else "zext", value, "i32"))
 
 
-def _load_pair(wave: Wave, context: MemoryContext, instruction: Instruction) -> None:
+def _load_pair(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
     words, unit = PAIRS[instruction.name.removeprefix("ds_load_")]
     lanes, number = lanes_on(wave), instruction.destinations[0].operand.number
     loaded = []
@@ -239,7 +258,7 @@ def _load_pair(wave: Wave, context: MemoryContext, instruction: Instruction) -> 
 # Stores
 
 
-def _store(wave: Wave, context: MemoryContext, instruction: Instruction) -> None:
+def _store(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
     form, lanes = STORES[instruction.name], lanes_on(wave)
     values = stored_values(wave, data_registers(instruction)[0], form)
     if instruction.encoding == "DS":
@@ -247,14 +266,14 @@ def _store(wave: Wave, context: MemoryContext, instruction: Instruction) -> None
     elif instruction.encoding == "SCRATCH":
         store_private(lanes, context, local_address(wave, instruction, instruction.immediate), form.size, values)
     else:
-        low, high = global_address(wave, instruction)
-        size = form.size
-        if form.count == 2 and form.size == 4:
-            size, values = 8, [wave.join(*(wave.vector(value) for value in values))]
-        store_global(lanes, context, low, high, size, values)
+        address = window_address(wave, instruction)
+        if address is not None:
+            windows.store(instruction, address, form.size * form.count, values)
+        else:
+            store_global(lanes, context, *global_address(wave, instruction), form.size, values)
 
 
-def _store_pair(wave: Wave, context: MemoryContext, instruction: Instruction) -> None:
+def _store_pair(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
     words, unit = PAIRS[instruction.name.removeprefix("ds_store_")]
     lanes = lanes_on(wave)
     offsets = (instruction.immediate, instruction.second_immediate)
