@@ -176,8 +176,8 @@ def _falls_to(pc: int) -> Callable[[], int]:
 
 
 _WITHOUT_EFFECT = (
-    "s_nop", "v_nop", "ds_nop", "s_sleep", "s_sleep_var", "s_clause", "s_delay_alu", "s_setprio", "s_sendmsg",
-    "s_wakeup", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_set_inst_prefetch_distance",
+    "s_nop", "v_nop", "v_pipeflush", "ds_nop", "s_sleep", "s_sleep_var", "s_clause", "s_delay_alu", "s_setprio", "s_sendmsg",
+    "s_wakeup", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_version",
     "s_icache_inv", "s_dcache_inv", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data",
     "s_prefetch_data_pc_rel", "global_inv", "global_wb", "global_wbinv",
 )  # fmt: skip
@@ -207,4 +207,5 @@ def compile_instruction(machine: Machine, instruction: Instruction) -> Step | No
         return _COMPILE[name](machine, instruction)
     if name.startswith("s_wait"):
         return None
-    return (arithmetic if name.startswith("v_") else scalar_arithmetic)(machine, instruction)
+    is_vector = name.startswith("v_") and not name.startswith("v_s_")
+    return (arithmetic if is_vector else scalar_arithmetic)(machine, instruction)

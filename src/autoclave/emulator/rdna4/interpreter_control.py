@@ -72,7 +72,6 @@ def _branch(number: int, wanted: bool) -> Callable[[Machine, Instruction], Leave
 
 LEAVING: dict[str, Callable[[Machine, Instruction], Leave]] = {
     "s_endpgm": _end,
-    "s_barrier": _barrier,
     "s_barrier_wait": _barrier,
     "s_branch": _jump,
     "s_cbranch_scc0": _branch(SCC, False),
@@ -92,7 +91,7 @@ def check_barrier(machine: Machine, instruction: Instruction) -> None:
     """Raise `UnknownInstruction` if it is another barrier than that of the workgroup."""
     operands = [source.operand for source in instruction.sources]
     numbers = [one.bits if isinstance(one, Literal32) else None for one in operands] or [instruction.immediate]
-    if instruction.name != "s_barrier" and any(one is None or one & 0xFFFF != _WORKGROUP_BARRIER for one in numbers):
+    if any(one is None or one & 0xFFFF != _WORKGROUP_BARRIER for one in numbers):
         machine.unknown(instruction.pc, f"{instruction.name} of another barrier than the workgroup's has no rule")
 
 

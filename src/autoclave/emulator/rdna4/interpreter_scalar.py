@@ -1,8 +1,9 @@
-"""Scalar arithmetic of the interpreter: operations of `lanewise` on scalar registers, SCC and EXEC."""
+"""Scalar arithmetic of the interpreter: operations of `lanewise` on scalar registers, SCC and EXEC; v_s_* are such, too."""
 
 from autoclave.emulator.rdna4.instruction import EXEC, SCC, Destination, Instruction, Register
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.interpreter_operands import Binder, Step, Write
 from autoclave.emulator.rdna4.lanewise import SCALAR_OPERATIONS
+from autoclave.emulator.rdna4.lanewise.modifiers import clamp, multiply_output
 from autoclave.emulator.rdna4.machine import Machine
 
 _WORD = 0xFFFFFFFF
@@ -17,7 +18,7 @@ def scalar_arithmetic(machine: Machine, instruction: Instruction) -> Step:
     if instruction.encoding == "SOPK":
         immediate = instruction.immediate & _WORD
         reads.insert(0, lambda: immediate)
-    writes = [binder.write(destination) for destination in instruction.destinations]
+    writes = [finished(binder, binder.write(destination)) for destination in instruction.destinations]
     if operation.takes_exec:
         executed = Register("s", EXEC)
         reads.append(binder.read_plain(executed))
@@ -32,3 +33,17 @@ def scalar_arithmetic(machine: Machine, instruction: Instruction) -> Step:
             scalars[SCC] = condition
 
     return step
+
+
+def finished(binder: Binder, write: Write) -> Write:
+    """`write`, with the OMOD and CLAMP that v_s_* has."""
+    instruction = binder.instruction
+    if not instruction.multiplier and not instruction.clamp:
+        return write
+    kind, multiplier, clamped = instruction.sources[0].type, instruction.multiplier, instruction.clamp
+
+    def finish(bits: int) -> None:
+        scaled = multiply_output(bits, kind, multiplier)
+        write(clamp(scaled, kind) if clamped else scaled)
+
+    return finish
