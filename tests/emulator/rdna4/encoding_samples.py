@@ -85,10 +85,10 @@ def _settle(form: Form, fields: Fields, dice: random.Random) -> None:
     if form.encoding == "VOP3P":
         present = (1 << len(form.sources)) - 1
         fields |= {name: fields[name] & present for name in ("opsel", "neg", "neg_hi")}
-        if "whole" in form.flags or len(form.sources) == 2:
-            fields["opsel_hi2"] = 1
-        if "whole" in form.flags:
-            fields |= {"opsel": 0, "opsel_hi": 3}
+        split = sum(1 << number for number, slot in enumerate(form.sources) if slot.type.endswith("x2"))
+        if "mix" not in form.flags:
+            upper = fields["opsel_hi"] | fields["opsel_hi2"] << 2 | 0b111 & ~split
+            fields |= {"opsel": fields["opsel"] & split, "opsel_hi": upper & 3, "opsel_hi2": upper >> 2}
     if form.encoding in ("FLAT", "GLOBAL", "SCRATCH"):
         fields["sve"] &= int(form.encoding == "SCRATCH")
         fields["saddr"] = _NULL if form.encoding == "FLAT" or "plain" in form.flags else fields["saddr"]

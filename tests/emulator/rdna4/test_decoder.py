@@ -110,9 +110,9 @@ RECORDS = {
         "VOP3P",
         ((v(0, 8), "f32x8"),),
         (
-            Source(v(8, 4), "f16x8", high_of_second=True),
-            Source(v(12, 4), "f16x8", high_of_second=True),
-            Source(v(0, 8), "f32x8", high_of_second=True),
+            Source(v(8, 4), "f16x8"),
+            Source(v(12, 4), "f16x8"),
+            Source(v(0, 8), "f32x8"),
         ),
         {},
     ),

@@ -134,7 +134,7 @@ def _packed(form: Form, instruction: Instruction) -> Parts:
     mixed = "mix" in form.flags
     modifiers = [
         list_text("op_sel", [int(source.high) for source in sources], 0),
-        list_text("op_sel_hi", [int(source.high_of_second) for source in sources], 0 if mixed else 1),
+        list_text("op_sel_hi", _upper(form, instruction), 0 if mixed else 1),
     ]
     if mixed:
         operands = _written(form, instruction)
@@ -146,6 +146,12 @@ def _packed(form: Form, instruction: Instruction) -> Parts:
             list_text("neg_hi", [int(source.negated_second) for source in sources], 0),
         ]
     return operands, (*modifiers, *output_text(instruction), dpp_text(instruction.dpp))
+
+
+def _upper(form: Form, instruction: Instruction) -> list[int]:
+    """OPSEL_HI: for operands that are no packed pairs, 1 but of v_fma_mix."""
+    mixed = "mix" in form.flags
+    return [int(source.high_of_second or not (mixed or source.type.endswith("x2"))) for source in instruction.sources]
 
 
 def _scalar_memory(form: Form, instruction: Instruction) -> Parts:

@@ -16,6 +16,7 @@ from autoclave.emulator.rdna4.encoding.codec import (
 from autoclave.emulator.rdna4.encoding.form import Form, Slot
 from autoclave.emulator.rdna4.encoding.lanes import read_dpp, write_dpp
 from autoclave.emulator.rdna4.encoding.layout import Reserved
+from autoclave.emulator.rdna4.encoding.operands import FIRST_VECTOR
 from autoclave.emulator.rdna4.encoding.types import FLOATS, base
 from autoclave.emulator.rdna4.instruction import Instruction, Source
 
@@ -29,7 +30,8 @@ _PLACES = ("src0", "src1", "src2")
 class Packed:
     """VOP3P. Flag "mix": each source is a float of 32 bits or one half of a register, as OPSEL_HI says; NEG_HI is ABS.
 
-    "whole": operands that OPSEL does not split. "bare": without CLAMP. "dpp": with DPP.
+    OPSEL is for packed pairs only: for other operands its bits are what a compiler leaves. "bare": without CLAMP. "dpp":
+    with DPP.
     """
 
     def read(self, form: Form, words: Words, pc: int) -> Record:
@@ -39,9 +41,10 @@ class Packed:
         if words.dpp is not None and any(words.dpp.get(sign, 0) for sign in ("neg0", "abs0", "neg1", "abs1")):
             raise Reserved("signs in the DPP word of VOP3P")
         unused(form, words, _PLACES)
+        if dpp is not None and any(fields[slot.place] < FIRST_VECTOR for slot in form.sources):
+            raise Reserved("DPP beside an operand that is no vector register")
         upper = fields["opsel_hi"] | fields["opsel_hi2"] << 2
-        absent = sum(1 << number for number in range(len(form.sources), 3))
-        if (fields["opsel"] | ~upper) & (0b111 if "whole" in form.flags else absent):
+        if (fields["opsel"] | ~upper) & ~_split(form) & 0b111:
             raise Reserved(f"halves of an operand that is not packed, or that {form.name} lacks")
         if fields["neg"] & ~_with_signs(form, _NEGATED) or fields["neg_hi"] & ~_with_signs(form, _NEGATED_SECOND):
             raise Reserved("signs of an operand that is no float")
@@ -75,7 +78,7 @@ class Packed:
                 for each in sources
             )
         write_sources(form.sources, sources, words)
-        upper = _bits(source.high_of_second for source in sources) | (0b111 << len(sources) & 0b111)
+        upper = _bits(source.high_of_second for source in sources) | (0b111 & ~_split(form))
         words.fields |= {
             "clamp": int(instruction.clamp),
             "neg": _bits(source.negated for source in sources),
@@ -89,13 +92,21 @@ class Packed:
 
 
 @cache
+def _split(form: Form) -> int:
+    """A bit for each source of which OPSEL and OPSEL_HI select halves."""
+    mixed = "mix" in form.flags
+    return sum(1 << number for number, slot in enumerate(form.sources) if mixed or slot.type.endswith("x2"))
+
+
+@cache
 def _with_signs(form: Form, types: frozenset[str]) -> int:
     """A bit for each source of these types."""
     return sum(1 << number for number, slot in enumerate(form.sources) if base(slot.type) in types)
 
 
 def _packed(slot: Slot, words: Words, negated: bool, negated_second: bool, high: bool, high_of_second: bool) -> Source:
-    return source(read_operand(slot, words), slot.type, negated, False, high, high_of_second, negated_second)
+    split = slot.type.endswith("x2")
+    return source(read_operand(slot, words), slot.type, negated, False, high, split and high_of_second, negated_second)
 
 
 def _mixed(slot: Slot, words: Words, negated: bool, absolute: bool, high: bool, half: bool) -> Source:
