@@ -14,7 +14,7 @@ from autoclave.emulator.overlay import Overlay
 from autoclave.emulator.rdna4.encoder import encode
 from autoclave.emulator.rdna4.encoding.form import FIXED, Form, Slot
 from autoclave.emulator.rdna4.encoding.table import BY_NAME
-from autoclave.emulator.rdna4.encoding.types import literal_constant, registers
+from autoclave.emulator.rdna4.encoding.types import inline_constant, literal_constant, registers
 from autoclave.emulator.rdna4.instruction import (
     EXEC,
     M0,
@@ -62,8 +62,9 @@ def operand(value: str | int, kind: str) -> Operand:
     """A register, or the bits of a literal."""
     if isinstance(value, str):
         return register(value, kind)
-    if 0 <= value <= _LAST_INLINE:
-        return Literal32(value, inline=True, encoded=_FIRST_INLINE + value)
+    if -16 <= value <= _LAST_INLINE:
+        code = _FIRST_INLINE + (value if value >= 0 else _LAST_INLINE - value)
+        return Literal32(inline_constant(code, kind), inline=True, encoded=code)
     return Literal32(literal_constant(value & 0xFFFFFFFF, kind), inline=False, encoded=value & 0xFFFFFFFF)
 
 

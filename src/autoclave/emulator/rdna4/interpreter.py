@@ -8,8 +8,7 @@ else. Each instruction becomes a closure over its operands once; waves of a work
     interpreter.run_workgroup(launch, (0, 0, 0), overlay)   # reads the launch's memory, writes to the overlay alone
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
@@ -18,24 +17,15 @@ from autoclave.emulator.rdna4.decoder import decode_kernel
 from autoclave.emulator.rdna4.instruction import Instruction
 from autoclave.emulator.rdna4.interpreter_alu import arithmetic
 from autoclave.emulator.rdna4.interpreter_atomics import ATOMICS
-from autoclave.emulator.rdna4.interpreter_control import (
-    END,
-    LEAVING,
-    Block,
-    Code,
-    behind_barrier,
-    check_barrier,
-    following,
-    reachable_leaders,
-)
+from autoclave.emulator.rdna4.interpreter_control import LEAVING, Code, check_barrier, following, reachable_leaders
 from autoclave.emulator.rdna4.interpreter_lanes import LANES
 from autoclave.emulator.rdna4.interpreter_matrices import MATRICES
 from autoclave.emulator.rdna4.interpreter_memory import MEMORY
-from autoclave.emulator.rdna4.interpreter_operands import Step
 from autoclave.emulator.rdna4.interpreter_scalar import scalar_arithmetic
 from autoclave.emulator.rdna4.launch import KernelCode
-from autoclave.emulator.rdna4.machine import WAVE, Machine, WaveState
-from autoclave.errors import BudgetExceeded, EmulationError, UnknownInstruction
+from autoclave.emulator.rdna4.machine import WAVE, Machine
+from autoclave.emulator.turns import Block, Step, run_in_turn
+from autoclave.errors import EmulationError, UnknownInstruction
 
 MAX_CODE_BYTES = 1 << 19
 """More than any kernel has: it bounds what a hostile one can cost before it runs."""
@@ -76,15 +66,13 @@ class Interpreter:
         machine = self._machine
         machine.bind(launch, overlay)
         machine.start_workgroup(workgroup)
-        run = _Run(machine, budget)
-        waiting = [_Waiting(wave) for wave in _chosen(launch, units)]
-        while waiting:
-            for one in waiting:
-                one.resume(machine, launch.local_size)
-                one.pc = run.to_barrier(self._observed if one.wave == observed else self._blocks, one.pc)
-                one.pause(machine)
-            waiting = [one for one in waiting if one.pc != END]
-        return budget - run.budget
+        return run_in_turn(
+            machine,
+            launch.local_size,
+            _chosen(launch, units),
+            lambda wave: self._observed if wave == observed else self._blocks,
+            budget,
+        )
 
 
 def wave_count(launch: Launch) -> int:
@@ -99,49 +87,6 @@ def _chosen(launch: Launch, waves: Iterable[int] | None) -> list[int]:
         if not 0 <= wave < count:
             raise EmulationError(f"kernel {launch.kernel.name!r}: there is no wave {wave} in a workgroup of {count}")
     return chosen
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A wave that is to run from `pc`: for the first time if `state` is None."""
-
-    wave: int
-    pc: int = 0
-    state: WaveState | None = None
-
-    def resume(self, machine: Machine, local_size: Size3) -> None:
-        if self.state is None:
-            machine.start_wave(local_size, self.wave)
-        else:
-            machine.resume(self.state)
-
-    def pause(self, machine: Machine) -> None:
-        if self.pc != END:
-            self.pc, self.state = behind_barrier(self.pc), machine.save()
-
-
-@dataclass(slots=True)
-class _Run:
-    """Execution within a budget of instructions."""
-
-    machine: Machine
-    budget: int
-
-    def to_barrier(self, blocks: Mapping[int, Block], pc: int) -> int:
-        """Run the machine's wave from `pc` until it ends or waits; returns `END` or `barrier(pc)`."""
-        budget, threads = self.budget, self.machine.existing.bit_count()
-        while pc >= 0:
-            block = blocks[pc]
-            budget -= block.weight * threads
-            if budget < 0:
-                raise BudgetExceeded(
-                    f"{self.machine.place(pc)}: the instruction budget is used up; it may be an endless loop"
-                )
-            for step in block.steps:
-                step()
-            pc = block.leave()
-        self.budget = budget
-        return pc
 
 
 def _blocks(machine: Machine, instructions: Iterable[Instruction], observer: Observer | None) -> dict[int, Block]:

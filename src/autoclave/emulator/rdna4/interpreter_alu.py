@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from autoclave.emulator.rdna4.instruction import EXEC, Destination, Dpp, Instruction, Register, Source
-from autoclave.emulator.rdna4.interpreter_operands import Binder, ReadLanes, Step, WriteLanes, modifiers
+from autoclave.emulator.rdna4.interpreter_operands import Binder, ReadLanes, WriteLanes, modifiers
 from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS
 from autoclave.emulator.rdna4.lanewise.crosslane import dpp_source, dpp_writes
 from autoclave.emulator.rdna4.lanewise.modifiers import (
@@ -20,6 +20,7 @@ from autoclave.emulator.rdna4.lanewise.modifiers import (
 )
 from autoclave.emulator.rdna4.lanewise.operation import LaneOperation
 from autoclave.emulator.rdna4.machine import ALL_LANES, Lanes, Machine, lanes_of
+from autoclave.emulator.turns import Step
 
 Evaluate = Callable[[Lanes], Sequence[Any]]
 """Gives an operation's results for some lanes: a number each or, of two results, a pair."""

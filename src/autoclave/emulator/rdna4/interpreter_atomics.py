@@ -9,10 +9,11 @@ from typing import cast
 
 from autoclave.emulator.rdna4.instruction import EXEC, Instruction, Register
 from autoclave.emulator.rdna4.interpreter_memory import Form, read_stored, write_loaded
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.interpreter_operands import Binder
 from autoclave.emulator.rdna4.interpreter_spaces import data_sources, space_of
 from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS
 from autoclave.emulator.rdna4.machine import Lanes, Machine, lanes_of
+from autoclave.emulator.turns import Step
 
 Update = Callable[..., int]
 """Gives the new value from the old one and the operands, all of one width."""

@@ -5,39 +5,13 @@ register has no rule.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from autoclave.emulator.rdna4.instruction import EXEC, SCC, VCC, Instruction, Literal32
-from autoclave.emulator.rdna4.interpreter_operands import Step
 from autoclave.emulator.rdna4.machine import Machine
-
-END = -1
-"""What a block gives as its successor when the wave is done."""
-
-Leave = Callable[[], int]
-"""Gives the program counter of the next block, `END`, or `barrier(pc)`."""
+from autoclave.emulator.turns import END, Leave, barrier
 
 Code = Mapping[int, Instruction]
 """A kernel's instructions by their program counters."""
-
-
-def barrier(pc: int) -> int:
-    """The successor that means: wait for the other waves, then go on at `pc`."""
-    return -2 - pc
-
-
-def behind_barrier(successor: int) -> int:
-    """The program counter in a `barrier`."""
-    return -2 - successor
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Instructions without a branch in or out: `weight` of them, the one that leaves included."""
-
-    steps: tuple[Step, ...]
-    weight: int
-    leave: Leave
 
 
 def following(instruction: Instruction) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from autoclave.emulator.rdna4.instruction import EXEC, Instruction
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.interpreter_operands import Binder
 from autoclave.emulator.rdna4.machine import ALL_LANES, Lanes, Machine, lanes_of
+from autoclave.emulator.turns import Step
 
 _LANE_MASK = len(ALL_LANES) - 1
 _ROW = 16

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoclave.emulator.rdna4.instruction import Instruction, Literal32, Register, Source
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.interpreter_operands import Binder
 from autoclave.emulator.rdna4.machine import ALL_LANES, Machine
+from autoclave.emulator.turns import Step
 
 _SIDE = 16
 _ELEMENTS = 8

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from autoclave.emulator.rdna4.instruction import EXEC, Destination, Instruction, Register
-from autoclave.emulator.rdna4.interpreter_operands import Binder, ReadLanes, Step, WriteLanes
+from autoclave.emulator.rdna4.interpreter_operands import Binder, ReadLanes, WriteLanes
 from autoclave.emulator.rdna4.interpreter_spaces import ADDRESS_MASK, data_sources, resolve, space_of
 from autoclave.emulator.rdna4.machine import Lanes, Machine, lanes_of
+from autoclave.emulator.turns import Step
 
 _WORD_MASK = (1 << 32) - 1
 _ALIGNED = ~3

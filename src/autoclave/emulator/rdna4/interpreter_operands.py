@@ -20,9 +20,6 @@ from autoclave.emulator.rdna4.instruction import (
 from autoclave.emulator.rdna4.lanewise.modifiers import absolute, negate
 from autoclave.emulator.rdna4.machine import ALL_LANES, SCALAR_REGISTERS, VECTOR_REGISTERS, Lanes, Machine
 
-Step = Callable[[], None]
-"""An instruction bound to its operands."""
-
 ReadLanes = Callable[[Lanes], Sequence[int]]
 WriteLanes = Callable[[Lanes, Sequence[int]], None]
 Read = Callable[[], int]

@@ -1,10 +1,11 @@
 """Scalar arithmetic of the interpreter: operations of `lanewise` on scalar registers, SCC and EXEC; v_s_* are such, too."""
 
 from autoclave.emulator.rdna4.instruction import EXEC, SCC, Destination, Instruction, Register
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step, Write
+from autoclave.emulator.rdna4.interpreter_operands import Binder, Write
 from autoclave.emulator.rdna4.lanewise import SCALAR_OPERATIONS
 from autoclave.emulator.rdna4.lanewise.modifiers import clamp, multiply_output
 from autoclave.emulator.rdna4.machine import Machine
+from autoclave.emulator.turns import Step
 
 _WORD = 0xFFFFFFFF
 

@@ -91,7 +91,7 @@ class Machine:
         self.workgroup = workgroup
         self.shared[:] = bytes(len(self.shared))
 
-    def start_wave(self, local_size: Size3, wave: int) -> None:
+    def start(self, local_size: Size3, wave: int) -> None:
         """Registers and private memory as a wave finds them: zeros, but for what the kernel's descriptor asks for."""
         width, height, depth = local_size
         threads = range(WAVE * wave, min(WAVE * (wave + 1), width * height * depth))
@@ -105,6 +105,11 @@ class Machine:
         self.scalars[EXEC] = self.existing
         self._place_workgroup()
         self.vector(0)[: len(threads)] = [self._thread_number(local_size, thread) for thread in threads]
+
+    @property
+    def threads(self) -> int:
+        """Threads of the current wave."""
+        return self.existing.bit_count()
 
     def _place_workgroup(self) -> None:
         enabled, (x, y, z) = self.kernel.rsrc2, self.workgroup

@@ -25,10 +25,11 @@ from autoclave.emulator.rdna4.instruction import (
     Source,
 )
 from autoclave.emulator.rdna4.interpreter import Interpreter, Observer
-from autoclave.emulator.rdna4.interpreter_operands import Binder, Step
+from autoclave.emulator.rdna4.interpreter_operands import Binder
 from autoclave.emulator.rdna4.launch import kernel_of
 from autoclave.emulator.rdna4.machine import WAVE, Machine
 from autoclave.emulator.rdna4.sharing import works_together
+from autoclave.emulator.turns import Step
 from autoclave.errors import EmulationError
 
 
