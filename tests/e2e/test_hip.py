@@ -15,7 +15,7 @@ from e2e.catalogue_models import declare, started, succeeded, tiny_model
 if TYPE_CHECKING:
     from conftest import Workspace  # pants: no-infer-dep
 
-UNAVAILABLE = re.compile(r"toolchains:comgr: fetch failed: (?P<reason>.*)\n.*Or bring the packages: ")
+UNAVAILABLE = re.compile(r"toolchains:comgr: fetch failed: (?P<reason>.*)\n.*A mirror serves them")
 
 
 def test_comgr_compiles_the_models_that_ask_for_it_and_concerns_no_other(catalogue: Workspace) -> None:

@@ -71,8 +71,8 @@ CANNOT_BE_HAD = 3
 """Exit code of debs.py: neither a mirror nor a Debian package client of this machine has the packages."""
 
 INSTEAD = (
-    "Or bring the packages: a mirror ([autoclave].mirrors, or the variable AUTOCLAVE_MIRRORS) may be a directory that has each file "
-    "of the lock under the name of its sha256."
+    "A mirror serves them without an archive: [autoclave].mirrors, or the variable AUTOCLAVE_MIRRORS, may name a directory that has "
+    "each file of the lock under the name of its sha256."
 )
 """What to do about packages that cannot be had."""
 
