@@ -1,26 +1,15 @@
-"""Real trees and a real bubblewrap: the locked ones, fetched once a session by the project's own fetch scripts.
-
-AUTOCLAVE_TEST_TREES may name a directory that has some of them already: `bubblewrap/`, `python/`, `comgr/`, `tinygrad/`.
-"""
+"""Real trees and a real bubblewrap: the locked ones, fetched once a session by the project's own fetch scripts."""
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from sandbox.launched_action import USERS, Action, deb_options, host_options, make_action
-
-CHECKOUT = Path(__file__).resolve().parents[2]
-FETCH = CHECKOUT / "src/autoclave_pants/fetch"
-LOCKS = CHECKOUT / "toolchains"
-
-UNAVAILABLE = 3
+from sandbox.locked_trees import deb_tree, wheel_tree
 
 
 @pytest.fixture(scope="session")
@@ -33,75 +22,27 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def pip_python(place: Path) -> str:
-    """An interpreter that has pip: this one, or a venv's."""
-    if find_spec("pip"):
-        return sys.executable
-    venv.create(place / "venv", with_pip=True, symlinks=True)
-    return str(place / "venv/bin/python")
-
-
-def unpacked(kind: str, packages: Path, tree: Path) -> Path:
-    """Unpack fetched packages with the project's script."""
-    subprocess.run(
-        [sys.executable, FETCH / "unpack.py", "--component", "test", "--kind", kind, "--output", tree, packages],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    return tree
-
-
-def given_tree(name: str) -> Path | None:
-    """The tree of this name that the test's user has already."""
-    tree = Path(os.environ.get("AUTOCLAVE_TEST_TREES", "/nonexistent"), name)
-    return tree if tree.is_dir() else None
-
-
-def wheel_tree(name: str, lock: Path, place: Path, request: pytest.FixtureRequest) -> Path:
-    """The tree of locked wheels."""
-    if given := given_tree(name):
-        return given
-    wheels = place / f"{name}-wheels"
-    command = [request.getfixturevalue("pip_python"), FETCH / "wheels.py", "--component", name]
-    subprocess.run([*command, "--lock", lock, "--python-abi", "cp313", "--output", wheels], check=True)
-    return unpacked("wheel", wheels, place / name)
-
-
-def deb_tree(name: str, lock: Path, place: Path) -> Path:
-    """The tree of locked Debian packages; skips where they cannot be had, with the reason."""
-    if given := given_tree(name):
-        return given
-    debs = place / f"{name}-debs"
-    command: list[str | Path] = [sys.executable, FETCH / "debs.py", "--component", name]
-    result = subprocess.run([*command, "--lock", lock, "--output", debs], stderr=subprocess.PIPE, text=True)
-    if result.returncode == UNAVAILABLE:
-        pytest.skip(result.stderr)
-    assert result.returncode == 0, result.stderr
-    return unpacked("deb", debs, place / name)
-
-
-@pytest.fixture(scope="session")
-def bubblewrap(place: Path, request: pytest.FixtureRequest) -> Path:
+def bubblewrap(place: Path) -> Path:
     """The tree of the locked bubblewrap."""
-    return wheel_tree("bubblewrap", LOCKS / "bubblewrap.lock", place, request)
+    return wheel_tree("bubblewrap", "toolchains/bubblewrap.lock", place)
 
 
 @pytest.fixture(scope="session")
-def tinygrad(place: Path, request: pytest.FixtureRequest) -> Path:
+def tinygrad(place: Path) -> Path:
     """The tree of the locked tinygrad."""
-    return wheel_tree("tinygrad", CHECKOUT / "tinygrad_repo/tinygrad-0.14.0.lock", place, request)
+    return wheel_tree("tinygrad", "tinygrad_repo/tinygrad-0.14.0.lock", place)
 
 
 @pytest.fixture(scope="session")
 def deb_python(place: Path) -> Path:
     """The root file system of the locked Debian Python 3.13."""
-    return deb_tree("python", LOCKS / "python-3.13.lock", place)
+    return deb_tree("python", "toolchains/python-3.13.lock", place)
 
 
 @pytest.fixture(scope="session")
 def comgr(place: Path) -> Path:
     """The tree of the locked comgr, with the libraries and the loader that it needs."""
-    return deb_tree("comgr", LOCKS / "comgr-7.0.2.lock", place)
+    return deb_tree("comgr", "toolchains/comgr-7.0.2.lock", place)
 
 
 @pytest.fixture(scope="session")
