@@ -119,9 +119,10 @@ def _minima(kind: str) -> dict[str, LaneOperation]:
         f"v_min3_{kind}": min,
         f"v_max3_{kind}": max,
         f"v_med3_{kind}": _middle,
-        f"v_maxmin_{kind}": lambda a, b, c: min(max(a, b), c),
-        f"v_minmax_{kind}": lambda a, b, c: max(min(a, b), c),
     }
+    if kind[1:] == "32":
+        functions[f"v_maxmin_{kind}"] = lambda a, b, c: min(max(a, b), c)
+        functions[f"v_minmax_{kind}"] = lambda a, b, c: max(min(a, b), c)
     return {name: LaneOperation(of_type(kind, function)) for name, function in functions.items()}
 
 

@@ -54,11 +54,15 @@ def choices(form: Format) -> dict[str, Callable[..., int]]:
     name = form.name
     smaller_number, larger_number = chooser(form, False, True), chooser(form, True, True)
     minimum, maximum = chooser(form, False, False), chooser(form, True, False)
-    return {
+    pairs: dict[str, Callable[..., int]] = {
         f"v_min_num_{name}": smaller_number,
         f"v_max_num_{name}": larger_number,
         f"v_minimum_{name}": minimum,
         f"v_maximum_{name}": maximum,
+    }
+    if form is F64:
+        return pairs
+    return pairs | {
         f"v_min3_num_{name}": both(smaller_number, smaller_number),
         f"v_max3_num_{name}": both(larger_number, larger_number),
         f"v_minimum3_{name}": both(minimum, minimum),
