@@ -1,7 +1,7 @@
 """Instructions as LLVM's assembler for gfx1200 reads them.
 
-Halves of registers are told by op_sel, and in encodings without it by ".h" and ".l"; LLVM reads those with its feature
-real-true16 only. Immediates are numbers, also where LLVM has names for their parts.
+Of compiled code it is what LLVM prints, but that branches have distances in words for labels. Halves of registers are told by
+op_sel or by ".h" and ".l", as LLVM 20 has it for the operation; it reads the latter with its feature real-true16 only.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from functools import cache
 from autoclave.emulator.rdna4.encoding.form import Form
 from autoclave.emulator.rdna4.encoding.table import BY_NAME
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Register, Source
+from autoclave.emulator.rdna4.text_immediates import immediate_text
 from autoclave.emulator.rdna4.text_modifiers import dpp_text, list_text, output_text, policy_text
 from autoclave.emulator.rdna4.text_operands import operand_text, signed_text
 from autoclave.errors import UnknownInstruction
@@ -76,7 +77,7 @@ def _immediate(form: Form, instruction: Instruction) -> Parts:
     operands = _written(form, instruction)
     if "plain" in form.flags:
         return operands, ()
-    immediate = str(instruction.immediate) if form.flags & {"signed", "target"} else hex(instruction.immediate)
+    immediate = immediate_text(form.name, instruction.immediate, bool(form.flags & {"signed", "target"}))
     first = not form.destinations
     return ([immediate, *operands] if first else [*operands, immediate]), ()
 
