@@ -10,6 +10,29 @@ FIXED: Mapping[str, int] = {"vcc": VCC, "exec": EXEC, "m0": M0}
 """Scalar registers that an operation uses without a field that says so."""
 
 
+FLAGS: Mapping[str, str] = {
+    "atomic": "the destination is there only if the policy asks for the value from before",
+    "bare": "a float result without CLAMP and OMOD",
+    "byte_sel": "in VOP3, OPSEL says which byte of the source is the operand; that is the immediate",
+    "byte_sel_to": "OPSEL says which byte of the destination is written; that is the immediate",
+    "clamp": "integers saturate with CLAMP",
+    "dpp": "of VOP3P: the first source can be another lane's",
+    "message": "the field of the source is the number of a message, the immediate",
+    "mix": "OPSEL_HI says of each source whether it is a half, OPSEL which, NEG_HI is ABS",
+    "no_dpp": "the first source cannot be another lane's, though no operand is wider than a register",
+    "op_sel": "of VOP3: LLVM tells halves by op_sel, though the operation has a short encoding",
+    "pair": "two offsets",
+    "plain": "neither operands nor an immediate",
+    "prefetch": "the field of the data is a length, the second immediate",
+    "select": "the first two bits of OPSEL are the immediate",
+    "signed": "the immediate is signed",
+    "signs": "NEG and ABS, though the operands are no floats",
+    "target": "the immediate is the distance of a branch, in words",
+    "thread": "the lane's number is the offset: no vector address",
+}
+"""What a form can have besides operands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """An operand of a form. place: the field that encodes it, one of `FIXED`, or "literal", the word that follows.
@@ -29,7 +52,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One operation in one encoding. flags: what it has besides operands, see the tables."""
+    """One operation in one encoding. flags: among `FLAGS`."""
 
     name: str
     encoding: Encoding
@@ -99,6 +122,8 @@ def _form(encoding: Encoding, line: str, prefix: str) -> Form:
     destinations = tuple(_slots(row["to"], iter(to), ()))
     sources = tuple(_slots(row["of"] or "", iter(of), destinations))
     flags = frozenset((row["flags"] or "").split())
+    if not flags <= FLAGS.keys():
+        raise ValueError(f"{encoding} row {line!r}: unknown flags {sorted(flags - FLAGS.keys())}")
     return Form(prefix + row["name"], encoding, int(row["opcode"]), destinations, sources, flags)
 
 

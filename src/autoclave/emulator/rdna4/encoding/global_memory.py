@@ -1,7 +1,6 @@
 """Accesses to memory by vector addresses: FLAT, GLOBAL and SCRATCH (the manual, chapters of these names).
 
-The three share their opcodes. "high:" before a type: it is the upper half of the register. Of an atomic, the destination is
-there only if its policy asks for it. Flag "plain": no operands.
+The three share their opcodes. "high:" before a type: it is the upper half of the register.
 """
 
 from autoclave.emulator.rdna4.encoding.form import Form, parse
@@ -77,7 +76,6 @@ _GLOBAL = """
       87 load_tr_b128         b128 =
       88 load_tr_b64          b64 =
     """
-"""Flag "thread": the lane's number is the offset."""
 
 _ENCODINGS: tuple[tuple[Encoding, str], ...] = (
     ("FLAT", _LOADS_AND_STORES + _ATOMICS),

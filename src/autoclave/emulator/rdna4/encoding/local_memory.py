@@ -1,7 +1,6 @@
 """Accesses to the workgroup's memory, and exchanges between lanes, DS (the manual, "DS Instructions").
 
-"high:" before a type: it is the upper half of the register. Flag "pair": two offsets, in units of the elements, or 64 times
-that.
+"high:" before a type: it is the upper half of the register. Offsets of pairs are in units of the elements, or 64 times that.
 """
 
 from autoclave.emulator.rdna4.encoding.form import Form, parse

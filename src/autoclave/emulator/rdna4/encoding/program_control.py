@@ -1,7 +1,4 @@
-"""Scalar operations with an immediate, SOPK, and what steers the program, SOPP (the manual, chapters of these names).
-
-Flags: "signed", the immediate is sign-extended; "target", it is the distance of a branch, in words; "plain", there is none.
-"""
+"""Scalar operations with an immediate, SOPK, and what steers the program, SOPP (the manual, chapters of these names)."""
 
 from autoclave.emulator.rdna4.encoding.form import Form, parse
 

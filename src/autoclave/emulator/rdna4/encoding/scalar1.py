@@ -92,4 +92,3 @@ FORMS: tuple[Form, ...] = parse(
      110 s_rndne_f16              f16 = f16
     """,
 )
-"""Flag "message": the source's field is the number of a message."""

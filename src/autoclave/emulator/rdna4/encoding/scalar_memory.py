@@ -1,7 +1,6 @@
 """Loads into scalar registers, SMEM (the manual, "SMEM Instructions").
 
-The base is two registers, or, of a buffer, four with its descriptor. Flag "prefetch": the data's field is a length.
-"pc": relative to the program, without a base.
+The base is two registers, or, of a buffer, four with its descriptor.
 """
 
 from autoclave.emulator.rdna4.encoding.form import Form, parse

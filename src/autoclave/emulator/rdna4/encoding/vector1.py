@@ -96,4 +96,3 @@ FORMS: tuple[Form, ...] = parse(
      111 v_cvt_pk_f32_bf8      f32x2 = bf8x2 ; op_sel bare
     """,
 )
-"""Flag "byte_sel": encoded as VOP3, it says which byte of the register is the operand."""
