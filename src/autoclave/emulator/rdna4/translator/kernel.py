@@ -8,6 +8,7 @@ from autoclave.emulator.jit import LANES, HostTarget
 from autoclave.emulator.launch import Size3
 from autoclave.emulator.rdna4.instruction import TTMP, Instruction
 from autoclave.emulator.rdna4.launch import KernelCode
+from autoclave.emulator.rdna4.translator.atomics import ATOMICS
 from autoclave.emulator.rdna4.translator.control import Control, label
 from autoclave.emulator.rdna4.translator.effects import changes_exec, effect_of, reads_across
 from autoclave.emulator.rdna4.translator.exec_moves import EXEC_MOVES
@@ -35,8 +36,11 @@ _ID_ENABLES, _SIDES_AT, _USER_AT = 7, 11, 1
 """Bits of COMPUTE_PGM_RSRC2: one for each coordinate of the workgroup, how many of the thread's v0 holds, how many scalars are set up."""
 _ID_BITS = 10
 
+ACCESSES = {**MEMORY, **ATOMICS}
+"""Loads, stores and atomics."""
+
 RULES: Mapping[str, object] = {
-    **ALU, **MEMORY, **LANE_MOVES, **EXEC_MOVES, **dict.fromkeys(WMMA_NAMES)
+    **ALU, **ACCESSES, **LANE_MOVES, **EXEC_MOVES, **dict.fromkeys(WMMA_NAMES)
 }  # fmt: skip
 """All that there is a rule for, by name."""
 
@@ -144,8 +148,8 @@ class _Kernel:
             self._execute_pair(instruction.dual)
         elif instruction.name in WMMA_NAMES:
             self._products.multiply(instruction)
-        elif instruction.name in MEMORY:
-            MEMORY[instruction.name](self._wave, self._memory, self._windows, instruction)
+        elif instruction.name in ACCESSES:
+            ACCESSES[instruction.name](self._wave, self._memory, self._windows, instruction)
         elif instruction.name in EXEC_MOVES:
             EXEC_MOVES[instruction.name](self._wave, instruction)
         elif instruction.dpp is not None:
