@@ -9,7 +9,7 @@ from pathlib import Path
 from autoclave.emulator.rdna4.encoding.form import Form
 from autoclave.emulator.rdna4.encoding.layout import LAYOUTS, Fields
 
-_DATA = Path(__file__).parents[1] / "data" / "gfx1200-encodings.json.gz"
+DATA = Path(__file__).parents[1] / "data" / "gfx1200-encodings.json.gz"
 
 _LITERAL, _DPP16, _DPP8, _DPP8_INACTIVE, _NULL, _EXEC = 255, 250, 233, 234, 124, 126
 _CONTROLS = (
@@ -30,7 +30,7 @@ _MODIFIERS = ("neg", "abs", "opsel", "omod", "clamp", "neg_hi")
 @cache
 def assembled() -> tuple[tuple[bytes, str], ...]:
     """Encodings of all forms with the text that LLVM 20 assembles to them (tests/emulator/data/README.md)."""
-    pairs = json.loads(gzip.decompress(_DATA.read_bytes()))
+    pairs = json.loads(gzip.decompress(DATA.read_bytes()))
     return tuple((bytes.fromhex(code), text) for code, text in pairs)
 
 
