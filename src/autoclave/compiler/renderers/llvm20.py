@@ -11,10 +11,13 @@ from tinygrad.helpers import Target
 from tinygrad.renderer import Renderer, llvmir
 from tinygrad.runtime.support import compiler_llvm
 
+from autoclave.compiler.renderers.wave_matrices import pinned_matrices
 from autoclave.errors import ToolchainError
 
 LLVM_MAJOR = 20
 """Kernels of any other major version are other kernels, and tinygrad's IR is written for this one."""
+
+_MATRICES = "@llvm.amdgcn.wmma."
 
 
 class LLVM20Compiler(Compiler):  # type: ignore[misc]
@@ -39,6 +42,9 @@ class LLVM20Compiler(Compiler):  # type: ignore[misc]
             module.verify()
             builder = llvm.create_pass_builder(self.machine, _tuning())
             builder.getModulePassManager().run(module, builder)
+            pinned = pinned_matrices(str(module)) if _MATRICES in src else None
+            if pinned is not None:
+                module = llvm.parse_assembly(pinned, context=llvm.create_context())
             return bytes(self.machine.emit_object(module))
         except RuntimeError as error:
             raise TinygradCompileError(str(error)) from error
