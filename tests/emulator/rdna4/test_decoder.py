@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoclave.emulator.rdna4.decoder import decode, decode_kernel
+from autoclave.emulator.rdna4.encoding.form import parse
 from autoclave.emulator.rdna4.encoding.table import FORMS
 from autoclave.emulator.rdna4.instruction import (
     EXEC,
@@ -271,3 +272,15 @@ def test_no_register_is_named_null() -> None:
 
     assert found.sources == (Source(s(2, 2), "u64"),)
     assert found.immediate == 4
+
+
+def test_no_two_forms_share_an_encoding_and_an_opcode() -> None:
+    opcodes = {("VOP3" if form.encoding == "VOP3SD" else form.encoding, form.opcode) for form in FORMS}
+
+    assert len(opcodes) == len(FORMS)
+
+
+@pytest.mark.parametrize("row", ["v_no_opcode f32 = f32", "1 v_add_f32 f32 = f32 ; no_such_flag"])
+def test_a_row_that_is_no_form_is_refused(row: str) -> None:
+    with pytest.raises(ValueError, match="VOP1 row"):
+        parse("VOP1", row)
