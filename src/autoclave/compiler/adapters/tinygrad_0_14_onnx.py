@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from tinygrad.device import Buffer
 from tinygrad.dtype import DType, dtypes
 from tinygrad.nn import onnx as tinygrad_onnx
 from tinygrad.tensor import Tensor
-from tinygrad.uop.ops import UOp, buffers
+from tinygrad.uop.ops import UOp
 
-from autoclave.compiler.host_memory import HostMemory
+from autoclave.compiler.adapters.tinygrad_0_14_buffers import DEVICE, known_buffer
 from autoclave.errors import SourceError
 from autoclave.source.onnx_scanner import ModelSummary, Operator
-
-DEVICE = "NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +118,6 @@ class MappedParser(tinygrad_onnx.OnnxPBParser):  # type: ignore[misc]
         if name:
             self.weights[name] = buffer
         return Tensor(buffer).reshape(shape)
-
-
-def known_buffer(content: memoryview, dtype: DType) -> UOp:
-    """A buffer of the NULL device that holds `content`, which is not copied."""
-    count = content.nbytes // dtype.itemsize
-    uop = UOp.new_buffer(DEVICE, count, dtype)
-    buffers[uop] = Buffer(DEVICE, count, dtype, opaque=HostMemory.of_file(content)).ref(1)
-    return uop
-
-
-def unknown_buffer(count: int, dtype: DType) -> UOp:
-    """A buffer of the NULL device whose content is not known while compiling: a graph input."""
-    uop = UOp.new_buffer(DEVICE, count, dtype)
-    buffers[uop] = Buffer(DEVICE, count, dtype, opaque=HostMemory(count * dtype.itemsize)).ref(1)
-    return uop
 
 
 def _content(fields: Mapping[str, Any], dtype: DType) -> memoryview:
