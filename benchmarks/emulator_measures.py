@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from autoclave.artifact.reader import open_artifact
-from autoclave.emulator.a630.decoder import decode_kernel
+from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
+from autoclave.emulator.launch import KernelCode
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.shapes import artifact_work, translate_work
 from autoclave.emulator.translation import translate_to_ir
@@ -67,8 +68,8 @@ def run_action(module: str, request: dict[str, Any], directory: Path) -> Cost:
 # Models
 
 
-def prepare(directory: Path, scale: str) -> None:
-    """Make the synthetic model of `scale`, its fp32 graph and its two artifacts, each unless it is there."""
+def prepare(directory: Path, scale: str, hardware: str) -> None:
+    """Make the synthetic model of `scale`, its fp32 graph and its artifacts for `hardware` and cpu, each unless it is there."""
     directory.mkdir(parents=True, exist_ok=True)
     model, fp32 = directory / f"{scale}.onnx", directory / f"{scale}.fp32.onnx"
     with tempfile.TemporaryDirectory() as temporary:
@@ -79,10 +80,20 @@ def prepare(directory: Path, scale: str) -> None:
         if not fp32.exists():
             request = {"model": str(model), "output": str(fp32), "report": "upcast.json"}
             run_action("autoclave.source.upcast", request, folder)
-        for hardware in ("qcom", "cpu"):
-            artifact = directory / f"{scale}.{hardware}.pkl"
+        for each in (hardware, "cpu"):
+            artifact = directory / f"{scale}.{each}.pkl"
             if not artifact.exists():
-                run_action("autoclave.compiler", compile_request(directory, scale, hardware, artifact), folder)
+                run_action("autoclave.compiler", compile_request(directory, scale, each, artifact), folder)
+
+
+def prepare_single_precision(directory: Path, scale: str, hardware: str) -> Path:
+    """The artifact of the fp32 graph of `scale`, made unless it is there."""
+    artifact = directory / f"{scale}.f32.{hardware}.pkl"
+    if not artifact.exists():
+        request = compile_request(directory.resolve(), scale, hardware, artifact.resolve())
+        with tempfile.TemporaryDirectory() as folder:
+            run_action("autoclave.compiler", {**request, "model": str(directory / f"{scale}.fp32.onnx")}, Path(folder))
+    return artifact
 
 
 def compile_request(directory: Path, scale: str, hardware: str, output: Path) -> dict[str, Any]:
@@ -103,10 +114,10 @@ def compile_request(directory: Path, scale: str, hardware: str, output: Path) ->
 # A forward pass
 
 
-def forward(directory: Path, scale: str, rounds: int) -> None:
+def forward(directory: Path, scale: str, hardware: str, rounds: int) -> None:
     """Measure and print a forward pass of one scale: copying inputs in and outputs out is part of it for all."""
     with ExitStack() as opened:
-        emulated = opened.enter_context(open_artifact(directory / f"{scale}.qcom.pkl"))
+        emulated = opened.enter_context(open_artifact(directory / f"{scale}.{hardware}.pkl"))
         native = opened.enter_context(open_artifact(directory / f"{scale}.cpu.pkl"))
         target = best_target()
         translations = {each.key: each for each in translate_work(artifact_work(emulated), target, PROCESSES)}
@@ -120,7 +131,9 @@ def forward(directory: Path, scale: str, rounds: int) -> None:
         }
         outputs = [runner(inputs) for _ in range(2) for runner in runners.values()][len(runners) :]
         costs = take_turns(runners, inputs, rounds)
-    print(f"forward pass of synthetic supercombo {scale}, one thread unless it says two, {rounds} rounds")
+    print(
+        f"forward pass of synthetic supercombo {scale} for {hardware}, one thread unless it says two, {rounds} rounds"
+    )
     print(
         f"{'':20} {'fastest':>10} {'median':>10} {'CPU time':>10} {'emulator / it: by median, by CPU time':>40} {'difference':>11}"
     )
@@ -174,20 +187,20 @@ def largest_difference(outputs: Mapping[str, Any], others: Mapping[str, Any]) ->
 # From an artifact to its outputs, with nothing translated beforehand
 
 
-def cold(directory: Path, scale: str, rounds: int) -> None:
+def cold(directory: Path, scale: str, hardware: str, rounds: int) -> None:
     """Measure and print what it takes to compile a scale and to run it for the first time, as processes of their own."""
-    artifact = directory / f"{scale}.qcom.pkl"
+    artifact = directory / f"{scale}.{hardware}.pkl"
     compiled: list[Cost] = []
     replayed: list[Cost] = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_inputs(artifact, folder / "inputs.npz")
-        compile_it = compile_request(directory.resolve(), scale, "qcom", folder / "compiled.pkl")
+        compile_it = compile_request(directory.resolve(), scale, hardware, folder / "compiled.pkl")
         run_it = {"artifact": str(artifact.resolve()), "inputs": "inputs.npz", "output": "outputs.npz"}
         for _ in range(rounds):
             compiled.append(run_action("autoclave.compiler", compile_it, folder))
             replayed.append(run_action("autoclave.emulator", run_it, folder))
-    print(f"{scale}, cold, processes from start to end, medians of {rounds} by turns")
+    print(f"{scale} for {hardware}, cold, processes from start to end, medians of {rounds} by turns")
     print(f"{'':44} {'seconds':>9} {'CPU seconds':>12}")
     for name, costs in ((f"decode, translate ({PROCESSES} processes), run once", replayed), ("compile", compiled)):
         print(f"{name:44} {median(costs, 'wall'):9.1f} {median(costs, 'cpu'):12.1f}")
@@ -209,9 +222,9 @@ def median(costs: list[Cost], clock: str) -> float:
 # Memory
 
 
-def memory(directory: Path, scale: str) -> None:
+def memory(directory: Path, scale: str, hardware: str) -> None:
     """Measure and print the largest resident size of processes that run a scale, above one that only opens it."""
-    artifact = (directory / f"{scale}.qcom.pkl").resolve()
+    artifact = (directory / f"{scale}.{hardware}.pkl").resolve()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         write_inputs(artifact, folder / "inputs.npz")
@@ -225,7 +238,9 @@ def memory(directory: Path, scale: str) -> None:
             for mode in ("baseline", "replay", "translate")
         }
     unit = artifact.stat().st_size + arena_size(artifact)
-    print(f"memory of running {scale}, above a process that only opens it ({sizes['baseline'] / 1e6:.0f} MB)")
+    print(
+        f"memory of running {scale} for {hardware}, above a process that only opens it ({sizes['baseline'] / 1e6:.0f} MB)"
+    )
     print(f"artifact and arena {unit / 1e6:.0f} MB")
     for mode, what in (("replay", "with stored translations"), ("translate", "translating in the same process")):
         above = sizes[mode] - sizes["baseline"]
@@ -242,6 +257,12 @@ def arena_size(artifact: Path) -> int:
 # Opcodes
 
 
+def names(kernel: KernelCode) -> list[str]:
+    """Of a kernel's instructions; of those that are two in one, both."""
+    decoded = interpretation_of(kernel).decode(kernel.code, kernel.name)
+    return [part.name for each in decoded for part in (getattr(each, "dual", None) or (each,))]
+
+
 def opcodes(artifacts: list[Path], verbose: bool) -> None:
     """Translate all kernels of `artifacts` to IR, and print what they consist of and what was refused."""
     total: Counter[str] = Counter()
@@ -253,7 +274,7 @@ def opcodes(artifacts: list[Path], verbose: bool) -> None:
         found: Counter[str] = Counter()
         for shape in shapes:
             try:
-                found.update(each.name for each in decode_kernel(shape.kernel.code, shape.kernel.name))
+                found.update(names(shape.kernel))
                 translate_to_ir(shape, best_target())
             except EmulationError as error:
                 refusals.append(str(error))

@@ -1,14 +1,19 @@
-"""Kernels of an artifact on public a630 emulators, beside this project's: the measure `public` of emulator.py.
+"""Kernels of an artifact on public emulators, beside this project's: the measure `public` of emulator.py.
 
 A public emulator is a Python file somewhere else, given by its path. It is loaded into this process and called directly,
-without the driver and the command stream around it, so what is timed is the emulation alone. Two forms are known, both
-from emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and never merged:
+without the driver and the command stream around it, so what is timed is the emulation alone. Three forms are known. Two are
+of a630 emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) and never merged:
 
     run(Dispatch)   all threads of a launch at once: emu.py of imperatormk/tinygrad, in NumPy at
                     27f695c595ee32e4b12b4d858887b650c4006970, and with blocks that tinygrad compiles for its device CPU at
                     0d2dbca56588a6b080ba284795c04541f017d070 (for a tinygrad after 0.14.0)
     launch(...)     an interpreter in C, one thread after the other: ir3.py with ir3emu.c beside it, of tinygrad/tinygrad
                     at f172e10b3dc2b5d714e78324e351a1468fcaf081
+
+The third is that of tinygrad's own mock of AMD's GPUs:
+
+    run_asm(...)    test/mockgpu/amd/emu.py in a source tree of tinygrad/tinygrad, whose test folder it needs; instructions
+                    one by one, each compiled by tinygrad's device CPU: set DEV=CPU, and have a clang
 
 Each kernel's first launch in a run is taken, with the inputs that it has there, and timed by the clock: here on as many
 threads as the command line says, there on the one thread that public emulators use. The same is printed for one thread
@@ -32,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from autoclave.artifact.reader import open_artifact
-from autoclave.emulator.a630.interpreter import interpret_workgroup
+from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.memory import BoundImage
@@ -43,7 +48,7 @@ from autoclave.parity.inputs import CHECK_SEED, check_inputs
 
 OWN_RUNS = 5
 SERIES = 5
-QUICK = 2.0
+QUICK = 20.0
 """A public emulator gets a second run, without its own decoding, where the first took fewer seconds than this."""
 
 CLOSE = 1e-2
@@ -224,6 +229,10 @@ def load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"public_{path.stem}_{identity(path)}", path)
     if spec is None or spec.loader is None:
         sys.exit(f"{path} is no Python file")
+    if path.parts[-4:-1] == ("test", "mockgpu", "amd"):
+        import tinygrad  # noqa: F401  # the installed one: the tree has another, and a package `test`, as Python has
+
+        sys.path.insert(0, str(path.absolute().parents[3]))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
@@ -244,9 +253,11 @@ def adapter(module: ModuleType) -> Run:
     """How a module's emulator is called."""
     if hasattr(module, "Dispatch"):
         return lambda launch: run_dispatch(module, launch)
+    if hasattr(module, "run_asm"):
+        return lambda launch: run_assembly(module, launch)
     if hasattr(module, "launch"):
         return lambda launch: run_launch(module, launch)
-    sys.exit(f"{module.__file__} has neither Dispatch nor launch: no known public emulator")
+    sys.exit(f"{module.__file__} has neither Dispatch nor launch nor run_asm: no known public emulator")
 
 
 def run_dispatch(module: ModuleType, launch: Launch) -> float:
@@ -336,7 +347,30 @@ def ranges(launch: Launch) -> list[tuple[int, int]]:
     return list(dict.fromkeys((each.memory.ctypes.data, each.memory.size) for each in bound))
 
 
+def run_assembly(module: ModuleType, launch: Launch) -> float:
+    """Run on an emulator of the form `run_asm(...)`."""
+    kernel, (*buffers, block) = launch.kernel, launch.buffers
+    code = np.frombuffer(kernel.code, np.uint8).copy()
+    arguments = block.memory.copy()
+    hosts = {buffer.address: buffer.memory.ctypes.data for buffer in buffers}
+    words = arguments[: 8 * len(buffers)].view(np.uint64)
+    words[:] = [hosts[int(word)] for word in words]
+    address = arguments.ctypes.data
+    module.run_asm(
+        code.ctypes.data,
+        code.size,
+        *launch.global_size,
+        *launch.local_size,
+        address,
+        kernel.rsrc2,
+        kernel.private_bytes,
+        "rdna4",
+        [address & 0xFFFFFFFF, address >> 32],
+    )
+    return 1
+
+
 def interpret_first_workgroup(launch: Launch) -> float:
     """Run the first workgroup on the project's own interpreter."""
-    interpret_workgroup(launch, (0, 0, 0), None, Overlay())
+    interpretation_of(launch.kernel).interpreter(launch.kernel).run_workgroup(launch, (0, 0, 0), Overlay())
     return 1 / int(np.prod(launch.global_size))
