@@ -8,6 +8,7 @@ from emulator.rdna4.arithmetic_cases import CASES, Case
 
 from autoclave.emulator.rdna4.arithmetic import RULES
 from autoclave.emulator.rdna4.arithmetic_use import rules_of
+from autoclave.emulator.rdna4.encoding.table import FORMS
 from autoclave.emulator.rdna4.instruction import Destination, Dpp, Instruction, Literal32, Register, Source
 from autoclave.emulator.rdna4.interpreter_matrices import multiply
 from autoclave.emulator.rdna4.lanewise import LANE_OPERATIONS, SCALAR_OPERATIONS
@@ -63,6 +64,30 @@ def test_every_operation_relies_on_rules_of_the_table():
     for name in (*LANE_OPERATIONS, *SCALAR_OPERATIONS):
         used = rules_of(instruction(name))
         assert used and set(used) <= set(RULES), name
+
+
+CONTROL = (
+    "s_barrier", "s_branch", "s_call", "s_cbranch", "s_clause", "s_code_end", "s_dcache", "s_decperf", "s_delay", "s_denorm", "s_endpgm",
+    "s_get", "s_icache", "s_incperf", "s_nop", "s_prefetch", "s_round_mode", "s_sendmsg", "s_set", "s_sleep", "s_swappc", "s_trap",
+    "s_ttrace", "s_version", "s_wait", "s_wakeup", "s_rfe", "ds_nop", "global_inv", "global_wb", "v_nop", "v_pipeflush",
+)  # fmt: skip
+"""How the names of instructions begin that compute nothing."""
+
+
+def test_only_control_relies_on_no_rule():
+    names = {form.name for form in FORMS}
+    assert {name for name in names if not rules_of(instruction(name))} == {
+        name for name in names if name.startswith(CONTROL)
+    }
+
+
+def test_memory_relies_on_its_bounds():
+    for name in {form.name for form in FORMS}:
+        if name.startswith(("global_load", "flat_store", "ds_load", "s_load", "scratch_")):
+            assert rules_of(instruction(name)) == ("memory", "memory-outside")
+    assert {"memory-outside", "float-rounding"} <= set(rules_of(instruction("global_atomic_add_f32")))
+    assert {"memory-outside", "minimum-number"} <= set(rules_of(instruction("ds_max_num_rtn_f32")))
+    assert "integer" in rules_of(instruction("ds_add_rtn_u32"))
 
 
 @pytest.mark.parametrize("name", ["s_nop", "s_wait_loadcnt", "s_cbranch_execz", "s_endpgm", "s_delay_alu"])

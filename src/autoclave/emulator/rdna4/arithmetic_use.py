@@ -9,6 +9,7 @@ from autoclave.emulator.rdna4.instruction import Instruction
 
 _ROUNDED = ("float-rounding", "float-denormals", "nan-canonical")
 _EXACT = ("float-denormals", "nan-canonical")
+_ACCESS = ("memory", "memory-outside")
 _SPECIAL = ("elementary-special", "nan-canonical")
 
 _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
@@ -53,7 +54,7 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (r"[vs]_(clz|ctz|cls)_.*", ("bit-counts",)),
     (r"[vs]_\w*(lshl|lshr|ashr)\w*", ("integer", "shift-amount")),
     (r"[vs]_(pk_)?(mov|movk|cmov|cmovk|cselect|cndmask|swap|pack)_\w*", ("bitwise", "nan-payload")),
-    (r"[vs]_(mov|cmov)\w*|s_pack_\w+|v_pack_b32_f16", ("bitwise", "nan-payload")),
+    (r"[vs]_mov\w+", ("bitwise", "nan-payload")),
     (
         r"[vs]_(\w*not\w*|and|or|xor|xnor|nand|nor|or3|xor3|and_or|bfi|perm|alignbit|alignbyte|bfrev|brev|bitset\d|bitcmp\d|bitreplicate|"
         r"quadmask|wqm)_\w+|s_\w+exec_b\d+",
@@ -61,12 +62,14 @@ _PATTERNS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     (r"v_(permlane|readlane|writelane|readfirstlane)\w*|ds_(swizzle|b?permute)\w*", ("lanes", "nan-payload")),
     # Memory.
-    (r"(global|flat|scratch|ds)_\w*(add|min|max)_(num_)?f\d+|(global|ds)_pk_add_\w+", ("memory", "memory-outside", *_ROUNDED)),
-    (r"(global|flat)_atomic_\w+|ds_(add|sub|rsub|inc|dec|min|max|and|or|xor|mskor|cmpstore|storexchg|swap)_\w+", ("memory", "memory-outside", "integer")),
-    (r"(global|flat|scratch|ds|s|buffer)_(load|store)\w*", ("memory", "memory-outside")),
+    (r"(global|flat)_atomic_(pk_)?add_b?f\d+|ds_(pk_)?add_(rtn_)?b?f\d+", (*_ACCESS, *_ROUNDED)),
+    (r"(global|flat)_atomic_(min|max)_num_f\d+|ds_(min|max)_num_(rtn_)?f\d+", (*_ACCESS, "minimum-number", *_EXACT)),
+    (r"(global|flat|scratch)_(load|store)_\w+|ds_(load|store)_\w+|s_(buffer_)?load_\w+", _ACCESS),
+    (r"ds_nop", ()),
+    (r"(global|flat)_atomic_\w+|ds_\w+", (*_ACCESS, "integer")),
     # Control: nothing is computed.
     (r"s_(nop|endpgm|branch|cbranch\w*|wait\w*|delay_alu|clause|sendmsg\w*|barrier\w*|set\w*|get\w*|sleep\w*|code_end|icache_inv|round_mode|denorm_mode|inst_prefetch|version|ttracedata\w*|trap|rfe\w*|swappc\w*|call\w*|incperflevel|decperflevel|singleuse_vdst)", ()),
-    (r"v_nop|v_pipeflush|global_(inv|wb|wbinv)", ()),
+    (r"v_nop|v_pipeflush|s_(dcache|prefetch|endpgm|wakeup)\w*|global_(inv|wb|wbinv)", ()),
     (r"[vs]_\w+", ("integer",)),
 )  # fmt: skip
 """By the whole name; the first that fits says which rules all instructions of the name rely on."""

@@ -5,7 +5,7 @@ translator follows it separately.
 
 Sources are unsigned integers, in the order of the assembler's text, then a lane's bit of a mask, then the old destination;
 their modifiers are applied already (`modifiers`). Results come before OMOD and CLAMP. An operation with two results gives a tuple.
-Operations across lanes are in `crosslane` and `matrix`.
+What moves values between lanes is in `crosslane`.
 """
 
 from collections.abc import Mapping
