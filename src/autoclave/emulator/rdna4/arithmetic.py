@@ -85,6 +85,7 @@ _TABLE = (
         "v_min_num, v_max_num and v_med3_num: a number wins over a NaN; -0 is below +0. v_med3_num of a NaN is the smallest number.",
         "documented",
         "PR",
+        "P finds the largest of three by ==, to which zeros are equal: v_med3_num(-0, +0, -0) is +0; by R it is -0.",
     ),
     Rule(
         "minimum-ieee",
@@ -135,7 +136,7 @@ _TABLE = (
         "v_frexp_mant and v_frexp_exp split a number into one of [1/2, 1) with its sign and a power of two, denormals too; the exponent "
         "of zeros, infinities and NaN is 0, their significand themselves.",
         "documented",
-        "L",
+        "LR",
         "P takes the fields of zeros and denormals as they are.",
     ),
     Rule(
@@ -183,6 +184,8 @@ _TABLE = (
         "Conversions to integers truncate and saturate; NaN gives 0. v_cvt_floor rounds down, v_cvt_nearest rounds the f32 sum with 1/2 down.",
         "documented",
         "P",
+        "R says of v_cvt_floor and v_cvt_nearest that a NaN saturates by its sign, and that the sum with 1/2 is exact. What compilers make of "
+        "programs cannot tell.",
     ),
     Rule(
         "convert-from-integer",
