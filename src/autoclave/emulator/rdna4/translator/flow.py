@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.instruction import Instruction, Literal32
 from autoclave.errors import UnknownInstruction
 
 END = -1
@@ -21,7 +21,7 @@ BARRIER = "s_barrier_wait"
 NOTHING = frozenset(
     {
         "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_sleep_var", "s_set_inst_prefetch_distance", "s_sendmsg", "s_setprio",
-        "s_icache_inv", "s_barrier_signal", "s_barrier_leave", "s_version", "s_code_end",
+        "s_icache_inv", "s_version", "s_code_end",
         "s_wait_alu", "s_wait_idle", "s_wait_event", "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt",
         "s_wait_expcnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_xcnt",
         "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
@@ -30,6 +30,26 @@ NOTHING = frozenset(
     }
 )  # fmt: skip
 """Instructions without an effect: waves run in order, memory is coherent, and all of a workgroup meets at `s_barrier_wait`."""
+
+
+_WORKGROUP = 0xFFFF
+"""The number of the barrier that all of a workgroup's waves have, -1, in 16 bits."""
+
+
+def names_workgroup_barrier(instruction: Instruction) -> bool:
+    """Whether s_barrier_signal or s_barrier_wait is about the workgroup's barrier, the only one that there is a rule for."""
+    operands = [source.operand for source in instruction.sources]
+    numbers = [operand.bits for operand in operands if isinstance(operand, Literal32)]
+    if not operands:
+        numbers.append(instruction.immediate)
+    return len(numbers) > 0 and all(number & 0xFFFF == _WORKGROUP for number in numbers)
+
+
+def has_no_effect(instruction: Instruction) -> bool:
+    """Whether an instruction does nothing here; of a barrier, signalling: waves wait anyway until all have come."""
+    if instruction.name == "s_barrier_signal":
+        return names_workgroup_barrier(instruction)
+    return instruction.name in NOTHING
 
 
 @dataclass(slots=True)
@@ -97,7 +117,7 @@ def _ways(instruction: Instruction) -> tuple[int, ...] | None:
     name, behind = instruction.name, instruction.pc + instruction.size
     if name in ("s_endpgm", "s_endpgm_saved"):
         return ()
-    if name == BARRIER:
+    if name == BARRIER and names_workgroup_barrier(instruction):
         return (behind,)
     if name == "s_branch" or name in CONDITIONS:
         assert instruction.target is not None
@@ -114,7 +134,7 @@ def _block(code: Mapping[int, Instruction], start: int, numbers: Mapping[int, in
         ways = _ways(instruction)
         if ways is not None:
             break
-        if instruction.name not in NOTHING:
+        if not has_no_effect(instruction):
             found.append(instruction)
         pc += instruction.size
         if pc in numbers:
