@@ -196,6 +196,12 @@ QUARTER_TURN = (PI / 4 * Fraction(1001, 1000)) ** 2
     ("coefficients", "function", "low", "high"),
     [
         (elementary.EXP2, lambda r: (correct_rounding.exp2(r) - 1) / r if r else LN2, Fraction(-1, 2), Fraction(1, 2)),
+        (
+            elementary.EXP2_REST,
+            lambda r: (correct_rounding.exp2(r) - 1) / r if r else LN2,
+            Fraction(-1, 32),
+            Fraction(1, 32),
+        ),
         (elementary.LOG2, power_series(1, lambda k: Fraction(2, 2 * k + 1)), Fraction(0), Fraction(295, 10000)),
         (
             elementary.SINE,
@@ -210,7 +216,7 @@ QUARTER_TURN = (PI / 4 * Fraction(1001, 1000)) ** 2
             QUARTER_TURN,
         ),
     ],
-    ids=["exp2", "log2", "sine", "cosine"],
+    ids=["exp2", "exp2 by table", "log2", "sine", "cosine"],
 )
 def test_polynomials_interpolate_at_chebyshev_nodes(
     coefficients: Sequence[float], function: Callable[[Fraction], Fraction], low: Fraction, high: Fraction
@@ -221,6 +227,10 @@ def test_polynomials_interpolate_at_chebyshev_nodes(
     sample = [low + (high - low) * Fraction(n, 61) for n in range(1, 61)]
     errors = [abs(evaluated(coefficients, x) - function(x)) / abs(function(x)) for x in sample]
     assert max(errors) < Fraction(1, 1 << 52)
+
+
+def test_the_table_of_exp2_holds_its_sixteenths():
+    assert list(elementary.EXP2_STEPS) == [float(correct_rounding.exp2(Fraction(j, 16))) for j in range(16)]
 
 
 def evaluated(coefficients: Sequence[float], x: Fraction) -> Fraction:

@@ -56,6 +56,46 @@ EXP2: Final = tuple(
 The sum of the first two groups is taken before the third is added; r2 = r r, r4 = r2 r2, r8 = r4 r4.
 """
 
+EXP2_STEPS: Final = tuple(
+    map(
+        float.fromhex,
+        (
+            "0x1.0000000000000p+0",
+            "0x1.0b5586cf9890fp+0",
+            "0x1.172b83c7d517bp+0",
+            "0x1.2387a6e756238p+0",
+            "0x1.306fe0a31b715p+0",
+            "0x1.3dea64c123422p+0",
+            "0x1.4bfdad5362a27p+0",
+            "0x1.5ab07dd485429p+0",
+            "0x1.6a09e667f3bcdp+0",
+            "0x1.7a11473eb0187p+0",
+            "0x1.8ace5422aa0dbp+0",
+            "0x1.9c49182a3f090p+0",
+            "0x1.ae89f995ad3adp+0",
+            "0x1.c199bdd85529cp+0",
+            "0x1.d5818dcfba487p+0",
+            "0x1.ea4afa2a490dap+0",
+        ),
+    )
+)
+"""2^(j/16): where hosts look up in registers, exp2 takes the nearest sixteenth off its argument, and `EXP2_REST` for what is left."""
+
+EXP2_REST: Final = tuple(
+    map(
+        float.fromhex,
+        (
+            "0x1.62e42fefa39f3p-1",
+            "0x1.ebfbdff82c590p-3",
+            "0x1.c6b08d6f2a289p-5",
+            "0x1.3b2ab6fb41213p-7",
+            "0x1.5d897e525c216p-10",
+            "0x1.430a1d08ec681p-13",
+        ),
+    )
+)
+"""(2^r - 1) / r on [-1/32, 1/32], lowest power first."""
+
 SQRT_HALF: Final = 0x3F3504F3
 """The f32 pattern at which log2 splits a significand."""
 

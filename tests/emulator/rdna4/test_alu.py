@@ -141,3 +141,27 @@ def test_scalar_operations_and_scc(target: HostTarget):
                 wrong.append((one.name, sources, wanted))
 
     assert wrong == []
+
+
+def test_all_ways_to_compute_exponentials_round_alike():
+    """By a table, by fused steps and by plain ones: on arguments all over f32, every binade, and those nearest to a tie."""
+    draw = np.random.default_rng(0)
+    hardest = [
+        0xB52D1F9A,
+        0xBCF3A937,
+        0x3B429D37,
+        0xB8D3D026,
+        0xBAEC2B40,
+        0x3A07857C,
+        0x3C02A9AD,
+        0x36879CF7,
+        0xBE1F29DE,
+    ]
+    small = draw.integers(0x32000000, 0x43200000, 1 << 20) | draw.integers(0, 2, 1 << 20) << 31
+    taken = np.concatenate([np.array(hardest), draw.integers(0, 1 << 32, 1 << 18), small]).astype(np.uint64)
+
+    results = [
+        compiled([[instruction("v_exp_f32")]], LANES[target.cpu], target).run(0, [taken])[0] for target in hosts()
+    ]
+
+    assert all(np.array_equal(results[0], other) for other in results[1:])

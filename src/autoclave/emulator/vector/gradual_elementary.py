@@ -8,6 +8,7 @@ from autoclave.emulator import elementary as constants
 from autoclave.emulator.vector import elementary
 from autoclave.emulator.vector.arithmetic import flush_single
 from autoclave.emulator.vector.body import Body, Value, canonical, is_nan
+from autoclave.emulator.vector.exp2_table import exp2_by_table
 
 
 def rcp_flushing(body: Body, a: Value) -> Value:
@@ -25,15 +26,21 @@ def rsq_flushing(body: Body, a: Value) -> Value:
     return elementary.rsq(body, flush_single(body, a))
 
 
-def exp2_flushing(body: Body, a: Value, fma: bool) -> Value:
-    """2 to the power of a. Below -126 the result is a denormal, which is flushed; of a denormal operand it is 1."""
-    result = _exp2_fused(body, a) if fma else elementary.exp2(body, a)
+def exp2_flushing(body: Body, a: Value, fma: bool, avx512: bool) -> Value:
+    """2 to the power of a. Below -126 the result is a denormal, which is flushed; of a denormal operand it is 1.
+
+    All ways give the correctly rounded result for every f32, and so the same.
+    """
+    if avx512 and body.lanes >= 8:
+        result = exp2_by_table(body, a)
+    else:
+        result = _exp2_fused(body, a) if fma else elementary.exp2(body, a)
     below = body.compare("fcmp olt", a, body.single(-126.0))
     return body.select(below, body.single(0.0), result)
 
 
 def _exp2_fused(body: Body, a: Value) -> Value:
-    """The polynomial of `elementary.exp2` in fused steps, which are fewer. For every f32 the result is the same: correctly rounded."""
+    """The polynomial of `elementary.exp2` in fused steps, which are fewer."""
     x = body.cast("fpext", elementary.exp2_clamped(body, a), "double")
     shifter = body.double(constants.SHIFTER)
     s = body.op("fadd", x, shifter)

@@ -107,7 +107,7 @@ def _gradual() -> dict[str, Entry]:
         "narrow_gradual": Entry(_NARROW, gradual.narrow_gradual, f16c),
         "narrow_toward_zero_gradual": Entry(_NARROW, gradual.narrow_toward_zero_gradual, f16c),
         "round_half_gradual": Entry(_UNARY, gradual.round_half_gradual, f16c),
-        "exp2_flushing": Entry(_UNARY, gradual_elementary.exp2_flushing, fma),
+        "exp2_flushing": Entry(_UNARY, gradual_elementary.exp2_flushing, ("fma", "avx512")),
         "fma_single": Entry(_TERNARY, gradual.fma_single, fma),
         "fma_half": Entry(_TERNARY, gradual.fma_half, any_fma),
         "fma_mixed_half": Entry(_TERNARY, gradual.fma_mixed_half, any_fma),

@@ -175,8 +175,8 @@ FLOAT_RULES: dict[str, tuple[FloatRule, ...]] = {
     "sqrt": (FloatRule(flushing("sqrt_flushing"), _SINGLE, canonical=True), FloatRule(_root, ("f16", "f64"))),
     "rsq": (FloatRule(flushing("rsq_flushing"), _SMALL, canonical=True), FloatRule(_reciprocal_root, _DOUBLE)),
     "exp": (
-        FloatRule(flushing("exp2_flushing"), _SINGLE, canonical=True),
-        FloatRule(_power_of_half, _HALF, exact=True, canonical=True),
+        FloatRule(flushing("exp2_flushing"), _SINGLE),
+        FloatRule(_power_of_half, _HALF, exact=True),
     ),
     "log": (FloatRule(flushing("log2_flushing"), _SMALL, canonical=True),),
     "sin": (FloatRule(flushing("sin_turns"), _SMALL, canonical=True),),
