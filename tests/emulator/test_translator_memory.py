@@ -305,7 +305,7 @@ def test_a_register_or_constant_that_there_is_not_is_a_fault(target, named: str,
         ins("mova", "a0.x", "hr2.x", source_type="s16", type="s16"),
         mov("r1.x", named),
     ]
-    with pytest.raises(MemoryFault, match=rf"pc 2.*thread \({thread}, 0, 0\).*a0.x names"):
+    with pytest.raises(MemoryFault, match=rf"pc 2.*thread \({thread}, 0, 0\).*an index names"):
         run(launch_of(program, local_size=(6, 1, 1)), target)
 
 
