@@ -775,9 +775,9 @@ class ParityTestTarget(Target):
 
             parity_test(name="pop223-parity", model=":pop223@hardware=cpu")
 
-        or, for every hardware, `parity_tests(name="pop223-parity", model=":pop223")`. Artifacts for cpu run natively. Those for qcom run
-        on the emulator, on another lane width than they were recorded with, and an interpreter checks samples of every kernel. A rung
-        of the ladder that cannot run is a warning that names the reason, never a silent pass; see docs/parity.md.
+        or, for every hardware, `parity_tests(name="pop223-parity", model=":pop223")`. Artifacts for cpu run natively. Those for qcom
+        and chestnut run on an emulator, by other host code than they were recorded with, and an interpreter checks samples of every
+        kernel. A rung of the ladder that cannot run is a warning that names the reason, never a silent pass; see docs/parity.md.
         """
     )
 
