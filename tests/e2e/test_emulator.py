@@ -1,4 +1,4 @@
-"""qcom models on the emulator, through the real ./pants: what passes, what fails and how, what runs again after which change."""
+"""Models on the emulators, through the real ./pants: what passes, what fails and how, what runs again after which change."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def workspace_of_samples(workspace: Workspace, warm: Workspace) -> Workspace:
     return type(workspace)(workspace.root, warm.store)
 
 
-def test_the_sample_passes_on_the_emulator(workspace_of_samples: Workspace) -> None:
-    result = succeeded(workspace_of_samples.pants("test", "--output=all", "models:sample-parity@model=qcom"))
+@pytest.mark.parametrize("hardware", ["qcom", "chestnut"])
+def test_the_sample_passes_on_the_emulator(workspace_of_samples: Workspace, hardware: str) -> None:
+    result = succeeded(workspace_of_samples.pants("test", "--output=all", f"models:sample-parity@model={hardware}"))
 
     printed = result.stdout + result.stderr
-    assert "✓ models:sample-parity@model=qcom" in printed
+    assert f"✓ models:sample-parity@model={hardware}" in printed
     for line in (
         "outputs recorded by emulator (autoclave.emulator ",
         "ok      rung 3 replay: outputs: all 2578 values equal, bit for bit",
