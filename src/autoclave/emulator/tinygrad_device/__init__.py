@@ -1,4 +1,4 @@
-"""Emulated GPUs as tinygrad's devices, QCOM for one, so that any tinygrad program runs on them.
+"""Emulated GPUs as tinygrad's devices, QCOM and AMD, so that any tinygrad program runs on them.
 
     from autoclave.emulator.tinygrad_device import register
 
@@ -6,7 +6,8 @@
     Tensor([1, 2, 3], device="QCOM") + 1        # or set DEV=QCOM for all of the process
 
 Scripts and test suites run unchanged: `python -m autoclave.emulator.tinygrad_device`. For tinygrad 0.14 with Mesa's compiler
-(tinymesa). This package, unlike the rest of the emulator, uses tinygrad and the compiler's knowledge of it.
+(tinymesa) for QCOM, with LLVM (llvmlite) for AMD. This package, unlike the rest of the emulator, uses tinygrad and the compiler's
+knowledge of it.
 """
 
 from autoclave.emulator.tinygrad_device.settings import Settings

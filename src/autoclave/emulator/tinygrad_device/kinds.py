@@ -30,5 +30,14 @@ def _qcom() -> Any:
     return EmulatedDevice
 
 
-KINDS = {"QCOM": Kind("QCOM", "QCOM:IR3", "qcom", "tinygrad.runtime.ops_qcom", _qcom)}
+def _amd() -> Any:
+    from autoclave.emulator.tinygrad_device.amd.device import EmulatedDevice
+
+    return EmulatedDevice
+
+
+KINDS = {
+    "QCOM": Kind("QCOM", "QCOM:IR3", "qcom", "tinygrad.runtime.ops_qcom", _qcom),
+    "AMD": Kind("AMD", "AMD:LLVM", "chestnut", "tinygrad.runtime.ops_amd", _amd),
+}
 """By name."""

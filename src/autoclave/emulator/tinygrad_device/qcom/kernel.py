@@ -1,6 +1,5 @@
 """tinygrad's binary of an a630 kernel, as the emulator takes it."""
 
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from autoclave.compiler.renderers.ir3 import split_blob
 from autoclave.emulator.a630.launch import KernelCode, kernel_code
 from autoclave.emulator.launch import Bound
 from autoclave.emulator.memory import Bytes
+from autoclave.emulator.tinygrad_device.values import value_words
 
 _IMAGE_DTYPES = {dtypes.half: "float16", dtypes.float: "float32"}
 
@@ -40,14 +40,8 @@ class DeviceKernel:
         ]
 
     def words(self, values: Sequence[int]) -> tuple[int, ...]:
-        """The variables' `values` as they follow the addresses in the constant file: aligned to their size, in signed words."""
-        block = bytearray(8 * len(self.code.buffer_slots))
-        start = len(block)
-        for (offset, dtype), value in zip(TinyELF.iter_sig(_as_signature(self.variables), start), values, strict=True):
-            block.extend(bytes(offset - len(block)))
-            block.extend(struct.pack(f"<{dtype.fmt}", value))
-        block.extend(bytes(-len(block) % 4))
-        return struct.unpack(f"<{(len(block) - start) // 4}i", block[start:])
+        """The variables' `values` as they follow the addresses in the constant file."""
+        return value_words(self.variables, values, len(self.code.buffer_slots))
 
 
 def device_kernel(binary: TinyELF) -> DeviceKernel:
@@ -71,7 +65,3 @@ def device_kernel(binary: TinyELF) -> DeviceKernel:
 def _image_shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """(height, width, 4) of an image, () of plain memory."""
     return tuple(int(size) for size in shape) if is_image_shape(shape) else ()
-
-
-def _as_signature(variables: Sequence[DType]) -> tuple[tuple[None, int, DType, tuple[int, ...]], ...]:
-    return tuple((None, slot, dtype, ()) for slot, dtype in enumerate(variables))
