@@ -12,7 +12,8 @@ from autoclave.emulator.rdna4.translator.alu_floats import FLOATS
 from autoclave.emulator.rdna4.translator.alu_integers import INTEGERS
 from autoclave.emulator.rdna4.translator.alu_moves import MOVES
 from autoclave.emulator.rdna4.translator.alu_packed import PACKED
-from autoclave.emulator.rdna4.translator.alu_scalar import SCALAR_FLOATS, SCALAR_INTEGERS
+from autoclave.emulator.rdna4.translator.alu_scalar import SCALAR_INTEGERS
+from autoclave.emulator.rdna4.translator.alu_scalar_floats import SCALAR_FLOATS
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from autoclave.emulator.ir import Builder, Value, constant
 from autoclave.emulator.rdna4.instruction import EXEC, Destination, Instruction, Register
-from autoclave.emulator.rdna4.translator.alu_integers import resized, width, zero
+from autoclave.emulator.rdna4.translator.alu_values import resized, width, zero
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]

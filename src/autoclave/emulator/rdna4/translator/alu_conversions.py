@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from autoclave.emulator.ir import Value, constant, element_type
 from autoclave.emulator.rdna4.instruction import Destination, Instruction
-from autoclave.emulator.rdna4.translator.alu_integers import extreme, low_bits, resized
 from autoclave.emulator.rdna4.translator.alu_numbers import finish_float, number
+from autoclave.emulator.rdna4.translator.alu_values import extreme, low_bits, resized
 from autoclave.emulator.rdna4.translator.content import Half
 from autoclave.emulator.rdna4.translator.wave import Wave
 

@@ -1,14 +1,44 @@
-"""Sums of absolute differences along a row of eight bytes (v_qsad, v_mqsad)."""
+"""Sums of absolute differences, of words and (v_qsad, v_mqsad) along a row of eight bytes."""
 
 from collections.abc import Callable
 
-from autoclave.emulator.ir import Value
+from autoclave.emulator.ir import Builder, Value, constant
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Register, Source
-from autoclave.emulator.rdna4.translator.alu_integers import differences
+from autoclave.emulator.rdna4.translator.alu_values import Compute, extreme, low_bits, zero
 from autoclave.emulator.rdna4.translator.content import Half
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]
+
+
+def absolute_difference(ir: Builder, left: Value, right: Value) -> Value:
+    """|left - right| of unsigned numbers."""
+    larger, smaller = extreme("umax")(ir, left, right), extreme("umin")(ir, left, right)
+    return ir.binary("sub", larger, smaller)
+
+
+def parts(ir: Builder, value: Value, bits: int, signed: bool = False) -> list[Value]:
+    """The parts of a word, the lowest first, as 32 bits each."""
+    return [
+        low_bits(ir, ir.with_constant("lshr", value, at), bits, signed) if at or bits < 32 else value
+        for at in range(0, 32, bits)
+    ]
+
+
+def differences(bits: int, masked: bool = False, up: int = 0) -> Compute:
+    """c and the absolute differences of the parts of a and b. masked: but for those that are 0 in b. up: the sum is shifted."""
+
+    def compute(ir: Builder, left: Value, right: Value, third: Value) -> Value:
+        total = zero(left)
+        for one, other in zip(parts(ir, left, bits), parts(ir, right, bits), strict=True):
+            difference = absolute_difference(ir, one, other)
+            if masked:
+                difference = ir.select(ir.compare("eq", other, zero(other)), zero(other), difference)
+            total = ir.binary("add", total, difference)
+        return ir.binary("add", ir.with_constant("shl", total, up) if up else total, third)
+
+    return compute
+
 
 _PLACES = range(4)
 """Of the four words that begin at the first four bytes of the row."""
@@ -26,15 +56,13 @@ def _sums(wave: Wave, instruction: Instruction, masked: bool) -> list[Value]:
     """The differences of the second source and each of the four words, summed up."""
     row, reference, _ = instruction.sources
     low, high, other = _word(wave, row, 0), _word(wave, row, 1), wave.bits(reference)
-    zero = wave.ir.binary("xor", other, other)
+    nothing = zero(other)
     words = [
-        wave.ir.call("llvm.fshr", low.type, (high, low, wave.ir.with_constant("add", zero, 8 * place)))
-        if place
-        else low
+        wave.ir.call("llvm.fshr", low.type, (high, low, constant(8 * place, low.type))) if place else low
         for place in _PLACES
     ]
     compute = differences(8, masked)
-    return [compute(wave.ir, word, other, zero) for word in words]
+    return [compute(wave.ir, word, other, nothing) for word in words]
 
 
 def _packed(masked: bool) -> Rule:

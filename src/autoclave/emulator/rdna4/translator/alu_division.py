@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from autoclave.emulator.ir import Builder, Value, constant, element_type
 from autoclave.emulator.rdna4.instruction import Instruction
-from autoclave.emulator.rdna4.translator.alu_integers import resized, zero
 from autoclave.emulator.rdna4.translator.alu_numbers import finish_float, integer_like, number
+from autoclave.emulator.rdna4.translator.alu_values import resized, zero
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]

@@ -1,83 +1,42 @@
-"""Integer and bit operations as IR on values of one width, vectors or scalars alike; the vector operations made of them."""
+"""Vector operations on integers and bits: what they compute, and with CLAMP."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autoclave.emulator.ir import Builder, Value, constant, element_type
+from autoclave.emulator.ir import Builder, Value, constant
 from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.translator.alu_bits import (
+    bit_field,
+    bit_insert,
+    bit_mask,
+    funnel,
+    leading_signs,
+    leading_zeros,
+    population,
+    reversed_bits,
+    shift_left,
+    shift_right,
+    shift_right_signed,
+    trailing_zeros,
+)
+from autoclave.emulator.rdna4.translator.alu_differences import differences
+from autoclave.emulator.rdna4.translator.alu_values import (
+    Compute,
+    binary,
+    chain,
+    extreme,
+    low_bits,
+    median,
+    resized,
+    swapped,
+    width,
+)
 from autoclave.emulator.rdna4.translator.wave import Wave
-
-Compute = Callable[..., Value]
-
-
-def width(value: Value) -> int:
-    """Bits of an integer or of each of a vector."""
-    return int(element_type(value.type)[1:])
-
-
-def resized(ir: Builder, value: Value, bits: int, extension: str = "zext") -> Value:
-    """An integer with another number of bits."""
-    if width(value) == bits:
-        return value
-    return ir.convert("trunc" if width(value) > bits else extension, value, f"i{bits}")
-
-
-def zero(value: Value) -> Value:
-    """0 of a value's type."""
-    return constant(0, value.type)
-
-
-def binary(operation: str) -> Compute:
-    """An instruction of LLVM on two operands."""
-    return lambda ir, left, right: ir.binary(operation, left, right)
-
-
-def swapped(compute: Compute) -> Compute:
-    """The operation of its operands the other way round."""
-    return lambda ir, left, right: compute(ir, right, left)
-
-
-def extreme(name: str) -> Compute:
-    """llvm.umin and its like."""
-    return lambda ir, left, right: ir.call(f"llvm.{name}", left.type, (left, right))
-
-
-def chain(first: Compute, second: Compute) -> Compute:
-    """second(first(a, b), c)."""
-    return lambda ir, left, right, third: second(ir, first(ir, left, right), third)
-
-
-def median(low: Compute, high: Compute) -> Compute:
-    """The middle of three."""
-    return lambda ir, left, right, third: high(ir, low(ir, left, right), low(ir, high(ir, left, right), third))
-
-
-def shift(operation: str) -> Compute:
-    """By an amount of any width, modulo the width of what is shifted."""
-
-    def compute(ir: Builder, value: Value, amount: Value) -> Value:
-        masked = ir.with_constant("and", amount, width(value) - 1)
-        return ir.binary(operation, value, resized(ir, masked, width(value)))
-
-    return compute
-
-
-shift_left, shift_right, shift_right_signed = shift("shl"), shift("lshr"), shift("ashr")
 
 
 def product(bits: int, signed: bool) -> Compute:
     """The product of the lowest bits of both, modulo 2^32."""
     return lambda ir, left, right: ir.binary("mul", low_bits(ir, left, bits, signed), low_bits(ir, right, bits, signed))
-
-
-def low_bits(ir: Builder, value: Value, bits: int, signed: bool) -> Value:
-    """The lowest bits, extended to the value's width (to 32 if that is less)."""
-    if width(value) < 32:
-        return ir.convert("sext" if signed else "zext", resized(ir, value, bits), "i32")
-    if not signed:
-        return ir.with_constant("and", value, (1 << bits) - 1)
-    up = width(value) - bits
-    return ir.with_constant("ashr", ir.with_constant("shl", value, up), up)
 
 
 def high_product(signed: bool, bits: int = 32) -> Compute:
@@ -90,112 +49,6 @@ def high_product(signed: bool, bits: int = 32) -> Compute:
             for each in (left, right)
         )
         return ir.convert("trunc", ir.with_constant("lshr", ir.binary("mul", left, right), 32), "i32")
-
-    return compute
-
-
-def bit_field(signed: bool) -> Compute:
-    """(value, offset, width): the bits from an offset on; a width of 0 gives 0. Offset and width modulo the value's width."""
-
-    def compute(ir: Builder, value: Value, offset: Value, count: Value) -> Value:
-        bits = width(value)
-        offset, count = (resized(ir, ir.with_constant("and", each, bits - 1), bits) for each in (offset, count))
-        return field(ir, value, offset, count, signed)
-
-    return compute
-
-
-def field(ir: Builder, value: Value, offset: Value, count: Value, signed: bool) -> Value:
-    """The same of an offset below the width, and a count below it."""
-    bits = width(value)
-    moved = ir.binary("ashr" if signed else "lshr", value, offset)
-    none = ir.compare("eq", count, zero(count))
-    # Of no bits, shifting by the whole width is not defined: by 0 then, and the result is not used.
-    up = ir.binary("sub", constant(bits, value.type), count)
-    up = ir.select(none, zero(up), up)
-    cut = ir.binary("ashr" if signed else "lshr", ir.binary("shl", moved, up), up)
-    return ir.select(none, zero(cut), cut)
-
-
-def bit_mask(ir: Builder, count: Value, offset: Value) -> Value:
-    """`count` ones from `offset` on."""
-    bits = width(count)
-    one = constant(1, count.type)
-    ones = ir.with_constant("sub", ir.binary("shl", one, ir.with_constant("and", count, bits - 1)), 1)
-    return ir.binary("shl", ones, ir.with_constant("and", offset, bits - 1))
-
-
-def bit_insert(ir: Builder, mask: Value, chosen: Value, other: Value) -> Value:
-    """`chosen` where the mask is set, else `other`, bit by bit."""
-    kept = ir.binary("and", ir.invert(mask), other)
-    return ir.binary("or", ir.binary("and", mask, chosen), kept)
-
-
-def count_or_minus_one(intrinsic: str) -> Compute:
-    """llvm.ctlz or llvm.cttz as 32 bits, -1 of 0."""
-
-    def compute(ir: Builder, value: Value) -> Value:
-        count = ir.call(intrinsic, value.type, (value, Value("false", "i1")))
-        count = ir.select(ir.compare("eq", value, zero(value)), constant(-1, value.type), count)
-        return resized(ir, count, 32)
-
-    return compute
-
-
-leading_zeros, trailing_zeros = count_or_minus_one("llvm.ctlz"), count_or_minus_one("llvm.cttz")
-
-
-def leading_signs(ir: Builder, value: Value) -> Value:
-    """How many of the highest bits are as the highest; -1 if all are."""
-    return leading_zeros(ir, ir.binary("xor", value, ir.with_constant("ashr", value, width(value) - 1)))
-
-
-def population(ir: Builder, value: Value) -> Value:
-    """How many bits are set."""
-    return ir.call("llvm.ctpop", value.type, (value,))
-
-
-def reversed_bits(ir: Builder, value: Value) -> Value:
-    """The bits in the opposite order."""
-    return ir.call("llvm.bitreverse", value.type, (value,))
-
-
-def funnel(scale: int) -> Compute:
-    """(high, low, amount): 64 bits shifted down by `scale` times the amount, modulo 32; the lower 32."""
-
-    def compute(ir: Builder, high: Value, low: Value, amount: Value) -> Value:
-        if scale == 8:
-            amount = ir.with_constant("shl", ir.with_constant("and", amount, 3), 3)
-        return ir.call("llvm.fshr", high.type, (high, low, amount))
-
-    return compute
-
-
-def absolute_difference(ir: Builder, left: Value, right: Value) -> Value:
-    """|left - right| of unsigned numbers."""
-    larger, smaller = extreme("umax")(ir, left, right), extreme("umin")(ir, left, right)
-    return ir.binary("sub", larger, smaller)
-
-
-def parts(ir: Builder, value: Value, bits: int, signed: bool = False) -> list[Value]:
-    """The parts of a word, the lowest first, as 32 bits each."""
-    return [
-        low_bits(ir, ir.with_constant("lshr", value, at), bits, signed) if at or bits < 32 else value
-        for at in range(0, 32, bits)
-    ]
-
-
-def differences(bits: int, masked: bool = False, up: int = 0) -> Compute:
-    """c and the absolute differences of the parts of a and b. masked: but for those that are 0 in b. up: the sum is shifted."""
-
-    def compute(ir: Builder, left: Value, right: Value, third: Value) -> Value:
-        total = zero(left)
-        for one, other in zip(parts(ir, left, bits), parts(ir, right, bits), strict=True):
-            difference = absolute_difference(ir, one, other)
-            if masked:
-                difference = ir.select(ir.compare("eq", other, zero(other)), zero(other), difference)
-            total = ir.binary("add", total, difference)
-        return ir.binary("add", ir.with_constant("shl", total, up) if up else total, third)
 
     return compute
 

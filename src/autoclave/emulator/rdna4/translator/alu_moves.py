@@ -5,15 +5,14 @@ A half or a float that nobody has looked at the bits of stays one when it is mov
 
 from collections.abc import Callable
 
-from autoclave.emulator.ir import Value, constant, numbers, vector
+from autoclave.emulator.ir import Value, numbers, vector
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Literal32, Register, Source
 from autoclave.emulator.rdna4.translator.alu_integers import INTEGERS
+from autoclave.emulator.rdna4.translator.alu_permutation import ZERO, literal, permute
 from autoclave.emulator.rdna4.translator.content import Content, Half
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]
-
-ZERO = Half(zero=True)
 
 
 def known_number(wave: Wave, source: Source) -> Content | None:
@@ -151,17 +150,13 @@ def _pack(wave: Wave, instruction: Instruction) -> None:
     wave.write_halves(instruction.destinations[0], *halves)
 
 
-def _literal(source: Source) -> int | None:
-    return source.operand.bits if isinstance(source.operand, Literal32) else None
-
-
 def _shift_by_16(up: bool) -> Rule:
     """v_lshlrev_b32 and v_lshrrev_b32: by 16, which moves a half, or as any other shift."""
     general = INTEGERS["v_lshlrev_b32" if up else "v_lshrrev_b32"]
 
     def run(wave: Wave, instruction: Instruction) -> None:
         amount, value = instruction.sources
-        if _literal(amount) != 16:
+        if literal(amount) != 16:
             general(wave, instruction)
             return
         moved = wave.half(value.operand, not up)
@@ -173,7 +168,7 @@ def _shift_by_16(up: bool) -> Rule:
 def _align(wave: Wave, instruction: Instruction) -> None:
     """v_alignbit_b32: by 16, the upper half of the second below the lower half of the first."""
     high, low, amount = instruction.sources
-    if _literal(amount) != 16:
+    if literal(amount) != 16:
         INTEGERS["v_alignbit_b32"](wave, instruction)
         return
     wave.write_halves(instruction.destinations[0], wave.half(low.operand, True), wave.half(high.operand, False))
@@ -182,8 +177,8 @@ def _align(wave: Wave, instruction: Instruction) -> None:
 def _masked(wave: Wave, instruction: Instruction) -> None:
     """v_and_b32: with the mask of one half."""
     for mask, value in (instruction.sources, instruction.sources[::-1]):
-        if _literal(mask) in (0xFFFF, 0xFFFF0000) and known_halves(wave, value):
-            high = _literal(mask) == 0xFFFF0000
+        if literal(mask) in (0xFFFF, 0xFFFF0000) and known_halves(wave, value):
+            high = literal(mask) == 0xFFFF0000
             kept = wave.half(value.operand, high)
             wave.write_halves(instruction.destinations[0], *((ZERO, kept) if high else (kept, ZERO)))
             return
@@ -193,79 +188,11 @@ def _masked(wave: Wave, instruction: Instruction) -> None:
 def _inserted(wave: Wave, instruction: Instruction) -> None:
     """v_bfi_b32: with the mask of one half."""
     mask, chosen, other = instruction.sources
-    if _literal(mask) not in (0xFFFF, 0xFFFF0000):
+    if literal(mask) not in (0xFFFF, 0xFFFF0000):
         INTEGERS["v_bfi_b32"](wave, instruction)
         return
-    low, high = (chosen, other) if _literal(mask) == 0xFFFF else (other, chosen)
+    low, high = (chosen, other) if literal(mask) == 0xFFFF else (other, chosen)
     wave.write_halves(instruction.destinations[0], wave.half(low.operand, False), wave.half(high.operand, True))
-
-
-# v_perm_b32
-
-
-def _permute(wave: Wave, instruction: Instruction) -> None:
-    first, second, selectors = instruction.sources
-    known = _literal(selectors)
-    if known is None:
-        value = _permuted(wave, *(wave.bits(source) for source in instruction.sources))
-        wave.write(instruction.destinations[0], value)
-        return
-    halves = [_half_selected(wave, first, second, known >> at & 0xFFFF) for at in (0, 16)]
-    if halves[0] is not None and halves[1] is not None:
-        wave.write_halves(instruction.destinations[0], halves[0], halves[1])
-    else:
-        wave.write(instruction.destinations[0], _shuffled(wave, wave.bits(first), wave.bits(second), known))
-
-
-def _half_selected(wave: Wave, first: Source, second: Source, selectors: int) -> Half | None:
-    """The half that two selectors of bytes name, if they name one."""
-    low, high = selectors & 0xFF, selectors >> 8
-    if low == high == 12:
-        return ZERO
-    if low >= 8 or low & 1 or high != low + 1:
-        return None
-    return wave.half((first if low >= 4 else second).operand, bool(low & 2))
-
-
-def _shuffled(wave: Wave, first: Value, second: Value, selectors: int) -> Value:
-    """Bytes by known selectors: 0 to 7 a byte of the second, then of the first; others as `_permuted` says."""
-    ir, total = wave.ir, constant(0, first.type)
-    for at in range(0, 32, 8):
-        selector = selectors >> at & 0xFF
-        if selector == 12:
-            continue
-        if selector > 12:
-            byte = constant(0xFF, first.type)
-        elif selector >= 8:
-            source = first if selector >= 10 else second
-            moved = source if selector & 1 else ir.with_constant("shl", source, 16)
-            byte = ir.with_constant("and", ir.with_constant("ashr", moved, 31), 0xFF)
-        else:
-            source = first if selector >= 4 else second
-            moved = ir.with_constant("lshr", source, 8 * (selector & 3)) if selector & 3 else source
-            byte = ir.with_constant("and", moved, 0xFF)
-        total = ir.binary("or", total, ir.with_constant("shl", byte, at) if at else byte)
-    return total
-
-
-def _permuted(wave: Wave, first: Value, second: Value, selectors: Value) -> Value:
-    """Each byte by a selector: 0 to 7 a byte; 8 to 11 the sign of byte 1, 3, 5, 7; 12 zero; else ones."""
-    ir, total = wave.ir, constant(0, first.type)
-    wide = wave.join(second, first)
-    for at in range(0, 32, 8):
-        selector = ir.with_constant("and", ir.with_constant("lshr", selectors, at), 0xFF)
-        shift = ir.with_constant("shl", ir.with_constant("and", selector, 7), 3)
-        byte = ir.convert("trunc", ir.binary("lshr", wide, ir.convert("zext", shift, "i64")), "i32")
-        byte = ir.with_constant("and", byte, 0xFF)
-        sign_at = ir.with_constant("add", ir.with_constant("shl", ir.with_constant("and", selector, 3), 4), 15)
-        bit = ir.convert("trunc", ir.binary("lshr", wide, ir.convert("zext", sign_at, "i64")), "i1")
-        sign = ir.select(bit, constant(0xFF, byte.type), constant(0, byte.type))
-        is_twelve = ir.compare("eq", selector, constant(12, selector.type))
-        fixed = ir.select(is_twelve, constant(0, byte.type), constant(0xFF, byte.type))
-        other = ir.select(ir.compare("ult", selector, constant(12, selector.type)), sign, fixed)
-        byte = ir.select(ir.compare("ult", selector, constant(8, selector.type)), byte, other)
-        total = ir.binary("or", total, ir.with_constant("shl", byte, at) if at else byte)
-    return total
 
 
 def _count_below(wave: Wave, instruction: Instruction) -> None:
@@ -289,7 +216,7 @@ MOVES: dict[str, Rule] = {
     "v_cndmask_b32": _choose,
     "v_cndmask_b16": _choose_half,
     "v_pack_b32_f16": _pack,
-    "v_perm_b32": _permute,
+    "v_perm_b32": permute,
     "v_lshlrev_b32": _shift_by_16(True),
     "v_lshrrev_b32": _shift_by_16(False),
     "v_alignbit_b32": _align,

@@ -5,20 +5,11 @@ from dataclasses import replace
 
 from autoclave.emulator.ir import Builder, Value, constant
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Literal32, Source
+from autoclave.emulator.rdna4.translator.alu_bits import shift_left, shift_right, shift_right_signed
 from autoclave.emulator.rdna4.translator.alu_floats import FLOAT_RULES, FloatRule
-from autoclave.emulator.rdna4.translator.alu_integers import (
-    INTEGER_RULES,
-    IntegerRule,
-    binary,
-    extreme,
-    low_bits,
-    mad,
-    shift_left,
-    shift_right,
-    shift_right_signed,
-    swapped,
-)
+from autoclave.emulator.rdna4.translator.alu_integers import INTEGER_RULES, IntegerRule, mad
 from autoclave.emulator.rdna4.translator.alu_numbers import finish_float, number, round_half
+from autoclave.emulator.rdna4.translator.alu_values import binary, extreme, low_bits, swapped
 from autoclave.emulator.rdna4.translator.content import Half
 from autoclave.emulator.rdna4.translator.wave import Wave
 
