@@ -55,6 +55,7 @@ class Interpretation:
     interpreter: of a kernel. counter: likewise; it counts the instructions that the observed unit executes, repetitions one by one.
     works_together: whether units of a workgroup see each other's work. changes_buffers_in_turn: whether workgroups do, by atomics.
     decode, disassembly: a kernel's instructions, and as lines of text, from its code and its name.
+    operations: the names of what an instruction does, which are two where it is a pair.
     rules: the table of arithmetic. rules_of: the names of those that an instruction's results rely on.
     """
 
@@ -65,6 +66,7 @@ class Interpretation:
     changes_buffers_in_turn: Callable[[Iterable[Any]], bool]
     decode: Callable[[bytes, str], tuple[Any, ...]]
     disassembly: Callable[[bytes, str], list[str]]
+    operations: Callable[[Any], tuple[str, ...]]
     rules: Mapping[str, Rule]
     rules_of: Callable[[Any], tuple[str, ...]]
     trace: Trace

@@ -33,6 +33,10 @@ def _disassembly(code: bytes, name: str) -> list[str]:
     return [text(instruction) for instruction in decode_kernel(code, name)]
 
 
+def _operations(instruction: Instruction) -> tuple[str, ...]:
+    return (instruction.name,)
+
+
 def _trace(launch: Launch, workgroup: Size3, thread: int, report: Report) -> int:
     def tell(executed: Executed) -> None:
         report(Execution(executed.instruction.pc, executed.repetition, lambda: line(executed)))
@@ -48,6 +52,7 @@ A630 = Interpretation(
     changes_buffers_in_turn=changes_buffers_in_turn,
     decode=decode_kernel,
     disassembly=_disassembly,
+    operations=_operations,
     rules=RULES,
     rules_of=rules_of,
     trace=_trace,

@@ -35,6 +35,10 @@ def _disassembly(code: bytes, name: str) -> list[str]:
     return [text(instruction) for instruction in decode_kernel(code, name)]
 
 
+def _operations(instruction: Instruction) -> tuple[str, ...]:
+    return tuple(part.name for part in instruction.dual or (instruction,))
+
+
 def _trace(launch: Launch, workgroup: Size3, thread: int, report: Report) -> int:
     def tell(executed: Executed) -> None:
         report(Execution(executed.instruction.pc, 0, lambda: line(executed)))
@@ -50,6 +54,7 @@ GFX1200 = Interpretation(
     changes_buffers_in_turn=changes_buffers_in_turn,
     decode=decode_kernel,
     disassembly=_disassembly,
+    operations=_operations,
     rules=RULES,
     rules_of=rules_of,
     trace=_trace,

@@ -41,11 +41,7 @@ class Survey:
 
     def instructions(self) -> Counter[str]:
         """How often each instruction, by its name, stands in the kernels. Raises `UnknownInstruction`."""
-        return Counter(
-            instruction.name
-            for kernel in self._kernels.values()
-            for instruction in interpretation_of(kernel).decode(kernel.code, kernel.name)
-        )
+        return Counter(name for kernel in self._kernels.values() for name in operations_of(kernel))
 
     def write(self, path: Path) -> None:
         """Write all of it as JSON: `launches`, `kernels`, what was `checked`, `instructions`, and of what was `refused` kernel, code and reason."""
@@ -61,3 +57,9 @@ class Survey:
             "refused": refused,
         }
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def operations_of(kernel: KernelCode) -> list[str]:
+    """The names of a kernel's instructions; of those that are two in one, both. Raises `UnknownInstruction`."""
+    known = interpretation_of(kernel)
+    return [name for each in known.decode(kernel.code, kernel.name) for name in known.operations(each)]
