@@ -24,8 +24,14 @@ class Lowered:
     weights: int
 
 
-def lower(capture: Capture, profile: HardwareProfile, metadata: Mapping[str, Any], writer: ArtifactWriter) -> Lowered:
-    """Write the sections of `capture` into `writer`, and make the header that `writer.finish` takes.
+def lower(
+    capture: Capture,
+    profile: HardwareProfile,
+    metadata: Mapping[str, Any],
+    writer: ArtifactWriter,
+    key: str | tuple[int, int] = "run",
+) -> Lowered:
+    """Write the sections of `capture` into `writer`, and make the header that `writer.finish` takes: one part, `key`.
 
     Raises `CompileError` if an input has no effect.
     """
@@ -37,7 +43,7 @@ def lower(capture: Capture, profile: HardwareProfile, metadata: Mapping[str, Any
     layout = _Layout(capture, schedule, plan, spans)
     kernels = tuple(_lower_kernel(kernel, profile, writer) for kernel in capture.kernels)
     part = Part(
-        key="run",
+        key=key,
         target=profile.target,
         inputs=tuple(layout.tensor(tensor) for tensor in capture.inputs),
         outputs=tuple(layout.tensor(tensor) for tensor in capture.outputs),

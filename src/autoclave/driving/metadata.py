@@ -81,7 +81,7 @@ class DrivingMetadata:
         return {
             "kind": self.kind.value,
             "behavior_version": self.behaviour_version,
-            "parts": {name: _part_to_json(part) for name, part in self.parts.items()},
+            "parts": {name: part_to_json(part) for name, part in self.parts.items()},
             "policy_order": list(self.policy_order),
             "frame_skip": self.frame_skip,
             "image_history_pipeline": self.image_history_pipeline,
@@ -98,7 +98,7 @@ class DrivingMetadata:
             kind=Kind(fields.choice("kind", record["kind"], [kind.value for kind in Kind])),
             behaviour_version=fields.text("behavior_version", record["behavior_version"]),
             parts={
-                name: _part_from_json(f"parts.{name}", part)
+                name: part_from_json(f"parts.{name}", part)
                 for name, part in fields.mapping("parts", record["parts"]).items()
             },
             policy_order=tuple(
@@ -160,7 +160,8 @@ def derive_frame_skip(input_shapes: Mapping[str, Shape]) -> int:
     return 1 if shape[1] >= LONG_HISTORY else 4
 
 
-def _part_to_json(part: PartMetadata) -> dict[str, Any]:
+def part_to_json(part: PartMetadata) -> dict[str, Any]:
+    """The part as in `DrivingMetadata.to_json`, under its name in `parts`."""
     return {
         "model_checkpoint": part.model_checkpoint,
         "output_slices": output_slices_to_json(part.output_slices),
@@ -169,7 +170,8 @@ def _part_to_json(part: PartMetadata) -> dict[str, Any]:
     }
 
 
-def _part_from_json(where: str, value: Any) -> PartMetadata:
+def part_from_json(where: str, value: Any) -> PartMetadata:
+    """Read what `part_to_json` wrote; `where` names it in errors."""
     record = fields.record(where, value, _PART_KEYS)
     checkpoint = record["model_checkpoint"]
     try:

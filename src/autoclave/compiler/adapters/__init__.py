@@ -34,15 +34,15 @@ class Adapter(Protocol):
 ADAPTERS: dict[str, str] = {"0.14.0": "autoclave.compiler.adapters.tinygrad_0_14"}
 
 
-def adapter_module(version: str) -> str:
+def adapter_module(version: str, adapters: "Mapping[str, str]" = ADAPTERS) -> str:
     """The name of the module for tinygrad `version`. Raises `ToolchainError` that names the known ones."""
     release = version.partition("+")[0]
-    if release not in ADAPTERS:
-        known = ", ".join(ADAPTERS)
+    if release not in adapters:
+        known = ", ".join(adapters)
         raise ToolchainError(
             f"tinygrad {version} is not a version that this compiler knows; known: {known}. Pin one of them or add an adapter"
         )
-    return ADAPTERS[release]
+    return adapters[release]
 
 
 def load_adapter(version: str) -> Adapter:
@@ -50,13 +50,18 @@ def load_adapter(version: str) -> Adapter:
 
     Raises `ToolchainError` for an unknown version, and if the tinygrad at hand says that it is another one.
     """
-    module = adapter_module(version)
+    return cast("Adapter", importlib.import_module(require_version(version, ADAPTERS)))
+
+
+def require_version(version: str, adapters: "Mapping[str, str]") -> str:
+    """The name of the module for tinygrad `version`, which must be the version at hand. Raises `ToolchainError`."""
+    module = adapter_module(version, adapters)
     present = _present_version()
     if present is not None and present.partition("+")[0] != version.partition("+")[0]:
         raise ToolchainError(
             f"the toolchain declares tinygrad {version}, but its component is tinygrad {present}: correct the pin"
         )
-    return cast("Adapter", importlib.import_module(module))
+    return module
 
 
 def _present_version() -> str | None:
