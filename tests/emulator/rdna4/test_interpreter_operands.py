@@ -43,6 +43,20 @@ def test_pairs_of_registers() -> None:
     assert in_lanes([*program, ins("v_mov_b32", "v1", "v5")], lanes=2) == [0x18, 0x18]
 
 
+def test_two_bytes_are_half_a_register() -> None:
+    # (300, -5) as bytes: 255, 0
+    program = [ins("v_mov_b32", "v1", 0x1111), ins("v_mov_b32", "v2", 300 | (0x10000 - 5) << 16)]
+    assert in_lanes([*program, ins("v_sat_pk_u8_i16", "v1.h", "v2")], lanes=1) == [0x00FF1111]
+
+
+def test_four_registers_together() -> None:
+    # Of the word only the lowest byte is not 0 and counts: |0 - 1|, added to 10, 20, 30, 40.
+    program = [ins("v_mov_b32", f"v{8 + at}", 10 * (at + 1)) for at in range(4)]
+    program += [ins("v_mov_b32", f"v{2 + at}", 0) for at in range(2)]
+    program += [ins("v_mqsad_u32_u8", "v[4:7]", "v[2:3]", 1, "v[8:11]")]
+    assert [in_lanes(program, f"v{4 + at}", lanes=1)[0] for at in range(4)] == [11, 21, 31, 41]
+
+
 @pytest.mark.parametrize(("text", "expected"), [("v2", -3.0), ("-v2", 3.0), ("|v2|", 3.0), ("-|v2|", -3.0)])
 def test_modifiers_of_floats(text: str, expected: float) -> None:
     program = [ins("v_mov_b32", "v2", single(-3.0)), ins("v_add_f32", "v1", text, 0)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from emulator.rdna4.wave_programs import ADDRESSES, in_lanes, ins, interpret, launch_of
+from emulator.rdna4.wave_programs import ADDRESSES, ATOMIC_RETURN, in_lanes, ins, interpret, launch_of
 
 from autoclave.emulator.memory import BUFFER_STRIDE, guest_address
 from autoclave.emulator.overlay import Overlay
@@ -219,9 +219,6 @@ def atomic(name: str, *values: int, memory: int = 10, lanes: int = 1, returns: b
     instruction = ins(name, "v1", "v2", operand, "s[102:103]", scope_or_policy=ATOMIC_RETURN)
     return in_lanes([ins("v_mov_b32", "v2", 0), *moves, instruction], lanes=lanes, data=data), int(data[0])
 
-
-ATOMIC_RETURN = 1 << 2
-"""The bit of the policy that asks for what was there before."""
 
 MINUS_ONE = 0xFFFFFFFF
 

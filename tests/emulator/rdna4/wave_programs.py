@@ -265,3 +265,7 @@ def in_lanes(
     ]
     interpret(launch_of(whole, [output, second], local_size=(lanes, 1, 1), **fields))
     return output.tolist()
+
+
+ATOMIC_RETURN = 1 << 2
+"""The bit of the policy that asks for what was there before."""

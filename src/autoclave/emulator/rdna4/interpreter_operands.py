@@ -26,8 +26,9 @@ Read = Callable[[], int]
 Write = Callable[[int], None]
 
 _WORD, _HALF = 0xFFFFFFFF, 0xFFFF
-_HALF_TYPES = frozenset({"f16", "bf16", "u16", "i16", "b16"})
+_HALF_TYPES = frozenset({"f16", "bf16", "u16", "i16", "b16", "u8x2"})
 _DOUBLE_TYPES = frozenset({"f64", "u64", "i64", "b64"})
+_QUADRUPLE_TYPE = "b128"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Binder:
             return _read_half(self.vector(operand), 16 if operand.high else 0)
         if kind in _DOUBLE_TYPES:
             return _read_pair(self.vector(operand), self.vector(operand, 1))
+        if kind == _QUADRUPLE_TYPE:
+            return _read_several([self.vector(operand, at) for at in range(operand.count)])
         return _read_whole(self.vector(operand))
 
     def write_lanes(self, destination: Destination) -> WriteLanes:
@@ -129,6 +132,8 @@ class Binder:
             return _write_half(self.vector(register), 16 if register.high else 0)
         if destination.type in _DOUBLE_TYPES:
             return _write_pair(self.vector(register), self.vector(register, 1))
+        if destination.type == _QUADRUPLE_TYPE:
+            return _write_several([self.vector(register, at) for at in range(register.count)])
         return _write_whole(self.vector(register))
 
 
@@ -188,6 +193,10 @@ def _read_pair(lower: list[int], upper: list[int]) -> ReadLanes:
     return lambda lanes: [lower[lane] | upper[lane] << 32 for lane in lanes]
 
 
+def _read_several(registers: Sequence[list[int]]) -> ReadLanes:
+    return lambda lanes: [sum(register[lane] << 32 * at for at, register in enumerate(registers)) for lane in lanes]
+
+
 def _write_mask(write: Write) -> WriteLanes:
     def write_lanes(lanes: Lanes, values: Sequence[int]) -> None:
         write(sum(1 << lane for lane, value in zip(lanes, values, strict=True) if value))
@@ -220,5 +229,14 @@ def _write_pair(lower: list[int], upper: list[int]) -> WriteLanes:
     def write_lanes(lanes: Lanes, values: Sequence[int]) -> None:
         for lane, value in zip(lanes, values, strict=True):
             lower[lane], upper[lane] = value & _WORD, value >> 32
+
+    return write_lanes
+
+
+def _write_several(registers: Sequence[list[int]]) -> WriteLanes:
+    def write_lanes(lanes: Lanes, values: Sequence[int]) -> None:
+        for at, register in enumerate(registers):
+            for lane, value in zip(lanes, values, strict=True):
+                register[lane] = value >> 32 * at & _WORD
 
     return write_lanes
