@@ -1,6 +1,6 @@
 """Compiles functions of the vector library for a named set of CPU features, and runs them over NumPy arrays.
 
-The driver loop is IR too: it sets FTZ and DAZ, as the emulator's kernels do, and puts MXCSR back.
+The driver loop is IR too: it sets MXCSR as the emulator's kernels have it, with FTZ and DAZ or without, and puts it back.
 """
 
 import ctypes
@@ -9,16 +9,24 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 import numpy as np
 
-from autoclave.emulator.vector import ATTRIBUTES, FUNCTIONS, library, symbol
+from autoclave.emulator.vector import ATTRIBUTES, FUNCTIONS, GRADUAL_ATTRIBUTES, library, symbol
 
 LANES = (4, 8, 16, 32)
 HOSTS = ("x86-64", "x86-64-v3", "x86-64-v4")
 
-DTYPES = {"float": np.dtype(np.uint32), "i32": np.dtype(np.uint32), "i16": np.dtype(np.uint16)}
+DTYPES = {
+    "float": np.dtype(np.uint32),
+    "double": np.dtype(np.uint64),
+    "i32": np.dtype(np.uint32),
+    "i16": np.dtype(np.uint16),
+}
 """Floats come and go as patterns."""
 
 FLUSH_MODES = 0x9FC0
 """MXCSR: FTZ, DAZ, all exceptions masked, round to nearest."""
+
+GRADUAL_MODES = 0x1F80
+"""The same without FTZ and DAZ."""
 
 
 def usable_hosts() -> tuple[str, ...]:
@@ -54,13 +62,14 @@ class Compiled:
         return output[:size]
 
 
-def compiled(names: tuple[str, ...], lanes: int, host: str, level: int = 2) -> Compiled:
-    """`names` for `lanes` lanes; `host` is "x86-64" (SSE2 alone), "x86-64-v3" or "x86-64-v4"."""
+def compiled(names: tuple[str, ...], lanes: int, host: str, level: int = 2, *, gradual: bool = False) -> Compiled:
+    """`names` for `lanes` lanes; `host` is "x86-64" (SSE2 alone), "x86-64-v3" or "x86-64-v4". gradual: denormals are kept."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    parts = library(names, lanes, f16c=host != "x86-64")
+    modern, widest = host != "x86-64", host == "x86-64-v4"
+    parts = library(names, lanes, f16c=modern, fma=modern, avx512=widest, gradual=gradual)
     text = "\n".join(
-        [*_DECLARATIONS, *parts.declarations, parts.definitions, *(_driver(name, lanes) for name in names)]
+        [*_DECLARATIONS, *parts.declarations, parts.definitions, *(_driver(name, lanes, gradual) for name in names)]
     )
     module = llvm.parse_assembly(text, context=llvm.create_context())
     module.verify()
@@ -76,9 +85,10 @@ def compiled(names: tuple[str, ...], lanes: int, host: str, level: int = 2) -> C
 _DECLARATIONS = ("declare void @llvm.x86.sse.ldmxcsr(ptr)", "declare void @llvm.x86.sse.stmxcsr(ptr)")
 
 
-def _driver(name: str, lanes: int) -> str:
+def _driver(name: str, lanes: int, gradual: bool) -> str:
     """A loop over arrays, vector by vector."""
     signature = FUNCTIONS[name].signature
+    attributes, modes = (GRADUAL_ATTRIBUTES, GRADUAL_MODES) if gradual else (ATTRIBUTES, FLUSH_MODES)
     inputs = range(len(signature.arguments))
     loads = []
     for n, element in enumerate(signature.arguments):
@@ -90,12 +100,12 @@ def _driver(name: str, lanes: int) -> str:
     kind = f"<{lanes} x {signature.result}>"
     return "\n".join(
         [
-            f"define void @run.{name}({', '.join(f'ptr %in{n}' for n in inputs)}, ptr %out, i64 %size) {ATTRIBUTES} {{",
+            f"define void @run.{name}({', '.join(f'ptr %in{n}' for n in inputs)}, ptr %out, i64 %size) {attributes} {{",
             "entry:",
             "  %old = alloca i32",
             "  %new = alloca i32",
             "  call void @llvm.x86.sse.stmxcsr(ptr %old)",
-            f"  store i32 {FLUSH_MODES}, ptr %new",
+            f"  store i32 {modes}, ptr %new",
             "  call void @llvm.x86.sse.ldmxcsr(ptr %new)",
             "  br label %loop",
             "loop:",
