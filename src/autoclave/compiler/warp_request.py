@@ -64,18 +64,29 @@ def _check_layout(values: Mapping[str, Any], where: str) -> None:
         raise CompileError(f"reading {where}: the field 'layout' should be one of {', '.join(LAYOUTS)}, got {layout!r}")
     if layout != LUMA and any(side % 4 for side in values["model_size"]):
         raise CompileError(f"reading {where}: the field 'model_size' should have multiples of 4 for layout {layout!r}")
-    for name, of_layout, required, largest in (
-        ("history", QUEUE, True, MAX_HISTORY),
-        ("border_fill", LUMA, False, 255),
-    ):
+    for name, limits in _LIMITS.items():
         value = values.get(name)
-        if layout != of_layout and value is not None:
-            raise CompileError(f"reading {where}: the field {name!r} is for layout {of_layout!r} alone")
-        if layout == of_layout and value is None and required:
+        if layout != limits.layout and value is not None:
+            raise CompileError(f"reading {where}: the field {name!r} is for layout {limits.layout!r} alone")
+        if layout == limits.layout and value is None and limits.required:
             raise CompileError(f"reading {where}: the field {name!r} is missing, which layout {layout!r} needs")
-        if value is not None and not (0 if of_layout == LUMA else 1) <= value <= largest:
-            raise CompileError(f"reading {where}: the field {name!r} should be at most {largest}, got {value}")
+        if value is not None and not limits.first <= value <= limits.last:
+            raise CompileError(
+                f"reading {where}: the field {name!r} should be {limits.first} to {limits.last}, got {value}"
+            )
 
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Of a field that belongs to one layout."""
+
+    layout: str
+    required: bool
+    first: int
+    last: int
+
+
+_LIMITS = {"history": _Limits(QUEUE, True, 1, MAX_HISTORY), "border_fill": _Limits(LUMA, False, 0, 255)}
 
 _FIELDS: dict[str, tuple[type, bool]] = {
     "camera": (list, True),
