@@ -143,6 +143,18 @@ def test_scalar_operations_and_scc(target: HostTarget):
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", ["v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32"])
+def test_lanes_count_the_bits_below_their_own(name: str):
+    lanes = 16
+    taken = columns(["u32", "u32"], ROWS, name)
+
+    (given,) = compiled([[instruction(name)]], lanes, hosts()[-1]).run(0, taken)
+
+    compute = LANE_OPERATIONS[name].compute
+    wanted = [compute(row % lanes, int(a), int(b)) for row, (a, b) in enumerate(zip(*taken, strict=True))]
+    assert given.tolist() == wanted
+
+
 def test_all_ways_to_compute_exponentials_round_alike():
     """By a table, by fused steps and by plain ones: on arguments all over f32, every binade, and those nearest to a tie."""
     draw = np.random.default_rng(0)

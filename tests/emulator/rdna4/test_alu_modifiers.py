@@ -1,6 +1,6 @@
 """Modifiers of operands and results, operands that are constants, and registers that are read in another form than they were written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -60,9 +60,7 @@ def result_bits(one: Instruction, bits: int) -> int:
 def wanted(one: Instruction, taken: Sequence[np.ndarray]) -> np.ndarray:
     """By the second implementation."""
     operation = LANE_OPERATIONS[one.name]
-    compute: Callable[..., int] = operation.compute  # type: ignore[assignment]
-    if one.clamp and operation.saturated is not None:
-        compute = operation.saturated  # type: ignore[assignment]
+    compute = operation.saturated if one.clamp and operation.saturated is not None else operation.compute
     signs = [source.negated for source in one.sources[:2]] if operation.takes == "signs" else []
     plain = [replace(source, negated=False) for source in one.sources] if signs else one.sources
     rows = zip(*(map(int, column) for column in taken), strict=True)

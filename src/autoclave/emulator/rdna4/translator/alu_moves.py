@@ -61,12 +61,6 @@ def _move_half(wave: Wave, instruction: Instruction) -> None:
     wave.write(instruction.destinations[0], modified_bits(wave, instruction.sources[0]))
 
 
-def _swap(wave: Wave, instruction: Instruction) -> None:
-    values = [wave.bits(source) for source in instruction.sources]
-    for destination, value in zip(instruction.destinations, values, strict=True):
-        wave.write(destination, value)
-
-
 # v_cndmask
 
 
@@ -211,8 +205,6 @@ def _count_above(wave: Wave, instruction: Instruction) -> None:
 MOVES: dict[str, Rule] = {
     "v_mov_b32": _move,
     "v_mov_b16": _move_half,
-    "v_swap_b32": _swap,
-    "v_swap_b16": _swap,
     "v_cndmask_b32": _choose,
     "v_cndmask_b16": _choose_half,
     "v_pack_b32_f16": _pack,
