@@ -9,7 +9,10 @@ _SMALLEST_NORMALS = {"f16": "0x3F10000000000000", "f32": "0x3810000000000000", "
 
 
 def round_half(wave: Wave, value: Value) -> Value:
-    """A float rounded once to a half, as the float that holds it. Scalars or vectors."""
+    """A float rounded once to a half, as the float that holds it. Scalars or vectors.
+
+    `narrow` rounds to nearest even what is no half.
+    """
     return wave.widen(wave.narrow(value))
 
 
