@@ -106,7 +106,7 @@ def _model(
         columns.append((f"{name}.column", 2 * int(np.prod(shape[:-1]))))
     total = sum(count for _, count in columns)
     constants["mix"] = (random.standard_normal((total, _RANK)) / np.sqrt(total)).astype(np.float32)
-    constants["spread"] = random.standard_normal((_RANK, sum(widths.values()))).astype(np.float32)
+    constants["spread"] = (0.3 * random.standard_normal((_RANK, sum(widths.values())))).astype(np.float32)
     graph += [
         helper.make_node("Concat", [name for name, _ in columns], ["joined"], axis=1),
         helper.make_node("MatMul", ["joined", "mix"], ["mixed"]),

@@ -1,7 +1,17 @@
 """The policy action: `python -m autoclave.compiler.policy request.json`.
 
 Compiles the ONNX files of a driving model, with the queues that feed them, into an artifact of one part, `run_policy`. Ends as the
-compile action does. `docs/driving.md` says what the part takes and gives.
+compile action does. For each frame the part takes
+
+    img, big_img        what the warp of this frame gave, (6, height, width) uint8
+    img_q, big_img_q, feat_q, desire_q
+                        state, zeros at first: the host feeds back what comes out as next_img_q ... (metadata `state`)
+    packed_npy_inputs   (1, N) float32: the small inputs one after the other; metadata `policy_inputs` says where each begins.
+                        prev_feat is what the model gave as hidden_state in the run before, zeros at first
+
+and gives `outputs`, or of a model in several files an output named after each: `vision`, `policy` ..., all float32. With the image
+history in the warp, img_q and big_img_q are what the warp gave, and there is no img. A stateful model's part takes and
+gives what its ONNX file does.
 """
 
 import sys
