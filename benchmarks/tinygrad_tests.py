@@ -1,6 +1,7 @@
-"""tinygrad's own tests on the emulated a630, and on tinygrad's CPU device beside it.
+"""tinygrad's own tests on an emulated GPU, and on tinygrad's CPU device beside it.
 
-    python benchmarks/tinygrad_tests.py /path/to/tinygrad
+    python benchmarks/tinygrad_tests.py /path/to/tinygrad --device QCOM
+    python benchmarks/tinygrad_tests.py /path/to/tinygrad --device AMD
 
 The path is a source tree of the tinygrad that is installed (its tests are not part of the wheel). Needs pytest, torch, which
 test_ops computes its expected values with, and ziglang unless there is a clang: tinygrad's CPU device wants one. Takes the
@@ -26,7 +27,22 @@ from typing import Any
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 TESTS = ("test/test_tiny.py", "test/backend/test_ops.py")
-EMULATED, REFERENCE = "emulated QCOM", "CPU"
+REFERENCE = "CPU"
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """An emulated device. options: of its runner. variables: what tinygrad is set to, on the CPU beside it, too."""
+
+    options: tuple[str, ...]
+    variables: dict[str, str]
+
+
+EMULATED = {
+    # float32 becomes float16 by rounding to nearest even; sin and its like by tinygrad's own algorithms: docs/emulator.md says why
+    "QCOM": Emulated(("--nearest",), {"TRANSCENDENTAL": "2"}),
+    "AMD": Emulated((), {}),
+}
 
 
 @dataclass
@@ -43,6 +59,7 @@ def main() -> int:
     """Run, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tinygrad", type=Path, help="a source tree of tinygrad, with its folder test")
+    parser.add_argument("--device", choices=sorted(EMULATED), default="QCOM", help="what is emulated, default QCOM")
     parser.add_argument("--tests", nargs="+", default=TESTS, metavar="FILE", help="relative to the source tree")
     parser.add_argument("--select", default="", metavar="EXPRESSION", help="only these tests, as pytest's -k")
     parser.add_argument(
@@ -50,22 +67,24 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="compare each kernel with the scalar interpreter")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        environment = tests_environment(directory)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        device, emulated = EMULATED[args.device], f"emulated {args.device}"
+        environment = {**tests_environment(directory), **device.variables}
         survey = directory / "survey.json"
-        runner = ["-m", "autoclave.emulator.tinygrad_device", "--nearest", "--survey", str(survey)]
+        runner = ["-m", "autoclave.emulator.tinygrad_device", "--device", args.device, *device.options]
+        runner += ["--survey", str(survey)]
         if args.check:
             runner += ["--check"]
         if args.translations:
             runner += ["--translations", str(args.translations.resolve())]
         commands = {
-            EMULATED: ([sys.executable, *runner, "-m", "pytest"], environment),
+            emulated: ([sys.executable, *runner, "-m", "pytest"], environment),
             REFERENCE: ([sys.executable, "-m", "pytest"], {**environment, "DEV": "CPU"}),
         }
         outcomes = {
-            device: run_tests(command, variables, args, directory / "report.xml")
-            for device, (command, variables) in commands.items()
+            name: run_tests(command, variables, args, directory / "report.xml")
+            for name, (command, variables) in commands.items()
         }
         surveyed = json.loads(survey.read_text())
     print_outcomes(outcomes)
@@ -74,15 +93,13 @@ def main() -> int:
     return 1 if alone or surveyed["refused"] else 0
 
 
+_NOT_SET = ("DEV", "IMAGE", "FLOAT16", "NOLOCALS", "TRANSCENDENTAL", "TC_OPT", "TC_MIN_GLOBALS")
+
+
 def tests_environment(directory: Path) -> dict[str, str]:
     """This process's environment, with the library on Python's path and a clang on the system's."""
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("DEV", "IMAGE", "FLOAT16", "NOLOCALS")
-    }
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_SET}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SOURCES), environment.get("PYTHONPATH")]))
-    environment["TRANSCENDENTAL"] = (
-        "2"  # sin and its like by tinygrad's own algorithms, as its CPU device computes them
-    )
     environment["NO_COLOR"] = environment["CI"] = "1"  # CI: the tests print less
     if not which("clang"):
         environment["PATH"] = os.pathsep.join([str(make_clang(directory)), environment.get("PATH", "")])
@@ -132,7 +149,8 @@ def add_case(outcome: Outcome, case: "ElementTree.Element[str]") -> None:
 
 def only_emulated(outcomes: dict[str, Outcome]) -> list[str]:
     """The tests that fail on the emulator and not on the CPU."""
-    return sorted(set(outcomes[EMULATED].failed) - set(outcomes[REFERENCE].failed))
+    emulated = next(outcome for device, outcome in outcomes.items() if device != REFERENCE)
+    return sorted(set(emulated.failed) - set(outcomes[REFERENCE].failed))
 
 
 def print_outcomes(outcomes: dict[str, Outcome]) -> None:

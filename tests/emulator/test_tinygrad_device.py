@@ -1,21 +1,16 @@
 """tinygrad programs on the emulated a630, against NumPy."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from emulator.tinygrad_programs import FLOATS, INTEGERS, convolution, uniform
+from emulator.tinygrad_runner import SCRIPT, run
 
-import autoclave
-import autoclave.emulator.tinygrad_device.__main__  # noqa: F401  so that Pants knows what the runner needs
 from autoclave.emulator.tinygrad_device import Settings, register
-
-Array = np.ndarray[Any, Any]
 
 PLAIN, IMAGES = "QCOM", "QCOM:1"
 """Two devices of one process; the second is opened with images on, as models for cars are compiled."""
@@ -37,53 +32,6 @@ def images(tinygrad: Any) -> Iterator[None]:
         yield
 
 
-def uniform(*shape: int, seed: int = 1, low: float = -2, high: float = 2) -> Array:
-    return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)
-
-
-def integers(*shape: int, seed: int = 1) -> Array:
-    return np.random.default_rng(seed).integers(-1000, 1000, shape, np.int32)
-
-
-def convolution(image: Array, kernel: Array) -> Array:
-    """With a border of one zero, in binary64."""
-    padded = np.pad(image.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel.shape[2:], axis=(2, 3))
-    return np.einsum("bchwyx,ocyx->bohw", windows, kernel.astype(np.float64))
-
-
-def softmax(values: Array) -> Array:
-    powers = np.exp(values.astype(np.float64))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-FLOATS: dict[str, tuple[list[Array], Callable[..., Any], Callable[..., Array]]] = {
-    "product of matrices": ([uniform(33, 47), uniform(47, 29, seed=2)], lambda a, b: a @ b, lambda a, b: a @ b),
-    "product in float16": (
-        [uniform(64, 64), uniform(64, 64, seed=2)],
-        lambda a, b: (a.half() @ b.half()).float(),
-        lambda a, b: a @ b,
-    ),
-    "convolution": (
-        [uniform(2, 3, 11, 13), uniform(8, 3, 3, 3, seed=2)],
-        lambda x, w: x.conv2d(w, padding=1),
-        convolution,
-    ),
-    "sum": ([uniform(1000, low=0)], lambda x: x.sum(), lambda x: x.sum(dtype=np.float64)),
-    "sum over an axis": ([uniform(17, 300)], lambda x: x.sum(axis=0), lambda x: x.sum(axis=0)),
-    "largest": ([uniform(31, 70)], lambda x: x.max(axis=1), lambda x: x.max(axis=1)),
-    "standard deviation": ([uniform(500)], lambda x: x.std(), lambda x: x.std(ddof=1)),
-    "softmax": ([uniform(16, 100)], lambda x: x.softmax(), softmax),
-    "sine": ([uniform(999, low=-40, high=40)], lambda x: x.sin(), np.sin),
-    "exponential": ([uniform(999, low=-20, high=20)], lambda x: x.exp(), np.exp),
-    "logarithm": ([uniform(999, low=1e-3, high=1e3)], lambda x: x.log(), np.log),
-    "square root": ([uniform(999, low=0, high=1e6)], lambda x: x.sqrt(), np.sqrt),
-    "quotient": ([uniform(999), uniform(999, seed=2, low=1)], lambda a, b: a / b, lambda a, b: a / b),
-    "running sum": ([uniform(600)], lambda x: x.cumsum(), lambda x: x.cumsum(dtype=np.float64)),
-    "choice": ([uniform(99)], lambda x: (x > 0).where(x, x * 0.1), lambda x: np.where(x > 0, x, x * np.float32(0.1))),
-}
-
-
 @pytest.mark.parametrize("name", FLOATS)
 def test_float_program_agrees_with_numpy(tinygrad: Any, name: str) -> None:
     inputs, program, reference = FLOATS[name]
@@ -94,34 +42,6 @@ def test_float_program_agrees_with_numpy(tinygrad: Any, name: str) -> None:
     np.testing.assert_allclose(
         result, reference(*(each.astype(np.float64) for each in inputs)), rtol=tolerance, atol=tolerance
     )
-
-
-INTEGERS: dict[str, tuple[list[Array], Callable[..., Any], Callable[..., Array]]] = {
-    "sum and difference": ([integers(99), integers(99, seed=2)], lambda a, b: a + b - 7, lambda a, b: a + b - 7),
-    "product that wraps": (
-        [integers(99) << 16, integers(99, seed=2) << 10],
-        lambda a, b: a * b,
-        lambda a, b: a * b,
-    ),
-    "floor division": ([integers(99)], lambda a: a // 7, lambda a: a // 7),
-    "remainder": ([integers(99)], lambda a: a % 13, lambda a: a % 13),
-    "bits": ([integers(99), integers(99, seed=2)], lambda a, b: (a & b) ^ (a | 5), lambda a, b: (a & b) ^ (a | 5)),
-    "64 bits": (
-        [integers(99).astype(np.int64) << 30, integers(99, seed=2).astype(np.int64)],
-        lambda a, b: a * b + (a >> 3),
-        lambda a, b: a * b + (a >> 3),
-    ),
-    "bytes": ([integers(99).astype(np.uint8)], lambda a: a * 3 + 200, lambda a: a * np.uint8(3) + np.uint8(200)),
-    "largest": ([integers(40, 30)], lambda a: a.max(axis=1), lambda a: a.max(axis=1)),
-    "sort": ([integers(100)], lambda a: a.sort()[0], np.sort),
-    "place of the largest": ([integers(20, 33)], lambda a: a.argmax(axis=1), lambda a: a.argmax(axis=1)),
-    "gather": (
-        [integers(50), np.arange(50, dtype=np.int32)[::-3].copy()],
-        lambda a, places: a[places],
-        lambda a, places: a[places],
-    ),
-    "comparison": ([integers(99), integers(99, seed=2)], lambda a, b: a < b, lambda a, b: a < b),
-}
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -181,22 +101,6 @@ def test_gradients(tinygrad: Any) -> None:
 
     x64 = uniform(3, 5, seed=2).astype(np.float64)
     np.testing.assert_allclose(gradient.numpy(), 2 * x64.T @ (x64 @ weights), rtol=1e-5)
-
-
-def run(tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """The runner, in a process of its own with nothing in its environment but where the modules are."""
-    library = [str(Path(autoclave.__file__).parents[1]), *(path for path in sys.path if path)]
-    environment = {"PYTHONPATH": os.pathsep.join(library), "PATH": "/nonexistent", "CACHELEVEL": "0"}
-    command = [sys.executable, "-m", "autoclave.emulator.tinygrad_device", *arguments]
-    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-
-
-SCRIPT = """
-import sys
-from tinygrad import Device, Tensor
-
-print(Device.DEFAULT, sys.argv[1], (Tensor([1.0, 2.0]) + Tensor([3.0, 4.0])).tolist())
-"""
 
 
 def test_runner_runs_a_script_and_surveys_it(tmp_path: Path) -> None:
