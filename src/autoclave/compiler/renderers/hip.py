@@ -17,7 +17,6 @@ LIBRARY = "libamd_comgr.so.3"
 
 LOADER = "ld-linux-x86-64.so.2"
 _FOLDER = "usr/lib/x86_64-linux-gnu"
-_RESTARTED = "AUTOCLAVE_COMGR_LOADER"
 
 
 def comgr_library(environ: Mapping[str, str] = os.environ) -> Path:
@@ -43,11 +42,10 @@ def start_under_loader(environ: Mapping[str, str] = os.environ) -> None:
 
     Has to come before anything is computed or printed. Raises `ToolchainError` as `comgr_library` does.
     """
-    folder = comgr_library(environ).parent
-    if environ.get(_RESTARTED) == str(folder):
-        return
-    command = loader_command(folder, libraries_of_this_process())
-    os.execve(command[0], command, {**environ, _RESTARTED: str(folder)})
+    folder, own = comgr_library(environ).parent, libraries_of_this_process()
+    if not os.path.samefile(folder, own):
+        command = loader_command(folder, own)
+        os.execve(command[0], command, dict(environ))
 
 
 def loader_command(folder: Path, others: Path) -> list[str]:
