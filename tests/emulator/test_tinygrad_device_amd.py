@@ -153,6 +153,11 @@ def test_other_settings_are_refused_once_the_device_is_in_use(tinygrad: Any) -> 
         register(Settings(threads=2), DEVICE)
 
 
+def test_rounding_is_not_to_be_chosen() -> None:
+    with pytest.raises(ToolchainError, match="rounds to nearest already"):
+        register(Settings(nearest=True), DEVICE)
+
+
 def test_tensors_move_between_emulated_devices(tinygrad: Any) -> None:
     register()
 

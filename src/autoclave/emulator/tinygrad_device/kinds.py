@@ -14,6 +14,7 @@ class Kind:
 
     module: tinygrad's module that has the device's class, `<name>Device`. load: finds what the device needs, and gives the class that
     takes its place, which has an attribute `settings`. Raises `ToolchainError` if something cannot be found.
+    rounds: whether `Settings.nearest` is for it.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Kind:
     profile: str
     module: str
     load: Callable[[], Any]
+    rounds: bool = False
 
 
 def _qcom() -> Any:
@@ -37,7 +39,7 @@ def _amd() -> Any:
 
 
 KINDS = {
-    "QCOM": Kind("QCOM", "QCOM:IR3", "qcom", "tinygrad.runtime.ops_qcom", _qcom),
+    "QCOM": Kind("QCOM", "QCOM:IR3", "qcom", "tinygrad.runtime.ops_qcom", _qcom, rounds=True),
     "AMD": Kind("AMD", "AMD:LLVM", "chestnut", "tinygrad.runtime.ops_amd", _amd),
 }
 """By name."""

@@ -9,6 +9,10 @@ from autoclave.errors import ToolchainError
 
 def register(kind: Kind, settings: Settings) -> None:
     """See `autoclave.emulator.tinygrad_device.register`."""
+    if settings.nearest and not kind.rounds:
+        raise ToolchainError(
+            f"registering the emulated device {kind.name}: it rounds to nearest already; drop `nearest`"
+        )
     device = kind.load()
     from tinygrad.device import Device
 
