@@ -2,7 +2,7 @@
 
 `arithmetic_launch`: operations on vector and scalar registers in any encoding, with modifiers, DPP, constants and literals, lane
 moves and products of matrices, on operands that are often special, while EXEC changes. `memory_launch`: loads, stores and atomics
-of all kinds and memories, aligned and not.
+of all kinds and memories, aligned and not. `control_launch`: branches, loops and barriers, nested.
 """
 
 import random
@@ -265,3 +265,97 @@ _MAKERS = {
     "pair": _pair,
     "scalar": _scalar,
 }
+
+
+# Control
+
+_THREADS = 64
+_SAVED, _COUNTER, _CONDITION = 64, 72, 80
+"""Scalar registers of each level of nesting, and one for conditions, which operations do not use."""
+
+
+def control_launch(seed: int, depth: int = 2) -> Launch:
+    """Branches that some lanes take, loops, and barriers between which two waves exchange values, all nested at random."""
+    dice = random.Random(seed)
+    output = np.zeros(_THREADS * (VECTORS + SCALARS + 2), np.uint32)
+    inputs, scalars = words(dice, _THREADS * VECTORS), words(dice, SCALARS)
+    program: list[Instruction | str] = [*_set_up(), ins("v_lshlrev_b32", "v206", 2, "v200")]
+    for _ in range(4):
+        program += _nested(dice, depth) + _exchange(dice)
+    program += _store_registers()
+    buffers = [output, inputs, scalars]
+    return launch_of(_numbered(program), buffers, local_size=(_THREADS, 1, 1), shared_bytes=4 * _THREADS)
+
+
+def _nested(dice: random.Random, depth: int) -> list[Instruction | str]:
+    """Operations, and, unless the depth is reached, branches and loops among them."""
+    found: list[Instruction | str] = []
+    for _ in range(dice.randrange(1, 4)):
+        found += [one for one in (_operation(dice) for _ in range(3)) if not _writes_exec(one)]
+        if depth:
+            found += dice.choice((_by_lanes, _by_scalar, _loop))(dice, depth - 1)
+    return found
+
+
+def _by_lanes(dice: random.Random, depth: int) -> list[Instruction | str]:
+    label = _label(dice)
+    saved, comparison = f"s{_SAVED + depth}", dice.choice(("v_cmp_gt_u32", "v_cmp_lt_i32", "v_cmp_eq_u32"))
+    return [
+        ins(comparison, f"s{_CONDITION}", _any_vector(dice), _any_vector(dice)),
+        ins("s_and_saveexec_b32", saved, f"s{_CONDITION}"),
+        ins("s_cbranch_execz", target=int(label)),
+        *_nested(dice, depth),
+        label,
+        ins("s_or_b32", "exec", "exec", saved),
+    ]
+
+
+def _by_scalar(dice: random.Random, depth: int) -> list[Instruction | str]:
+    label = _label(dice)
+    return [
+        ins("s_cmp_lt_i32", (), f"s{dice.randrange(SCALARS)}", f"s{dice.randrange(SCALARS)}"),
+        ins(dice.choice(("s_cbranch_scc0", "s_cbranch_scc1")), target=int(label)),
+        *_nested(dice, depth),
+        label,
+    ]
+
+
+def _loop(dice: random.Random, depth: int) -> list[Instruction | str]:
+    label, counter = _label(dice), f"s{_COUNTER + depth}"
+    return [
+        ins("s_mov_b32", counter, dice.randrange(1, 4)),
+        label,
+        *_nested(dice, depth),
+        ins("s_sub_co_u32", counter, counter, 1),
+        ins("s_cmp_lg_u32", (), counter, 0),
+        ins("s_cbranch_scc1", target=int(label)),
+    ]
+
+
+def _exchange(dice: random.Random) -> list[Instruction | str]:
+    """Each thread stores a value, and after a barrier loads another thread's."""
+    barrier = [ins("s_barrier_signal", (), -1), ins("s_barrier_wait", immediate=-1)]
+    return [
+        ins("ds_store_b32", (), "v206", _any_vector(dice)),
+        *barrier,
+        ins("v_xor_b32", "v207", 4 << dice.randrange(6), "v206"),
+        ins("ds_load_b32", _any_vector(dice), "v207"),
+        *barrier,
+    ]
+
+
+def _any_vector(dice: random.Random) -> str:
+    return f"v{1 + dice.randrange(VECTORS)}"
+
+
+def _label(dice: random.Random) -> str:
+    return str(dice.getrandbits(60))
+
+
+def _numbered(program: Sequence[Instruction | str]) -> list[Instruction | str]:
+    """The program with its branches' targets as places among the labels."""
+    places = {label: place for place, label in enumerate(one for one in program if isinstance(one, str))}
+    return [
+        replace(one, target=places[str(one.target)]) if isinstance(one, Instruction) and one.target is not None else one
+        for one in program
+    ]

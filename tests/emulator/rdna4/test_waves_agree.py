@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from emulator.rdna4.random_waves import arithmetic_launch, memory_launch
+from emulator.rdna4.random_waves import arithmetic_launch, control_launch, memory_launch
 
 from autoclave.emulator.jit import BASELINE, HostTarget, best_target
 from autoclave.emulator.launch import Launch
@@ -32,3 +32,8 @@ def test_arithmetic(target: str, seed: int, threads: int) -> None:
 @pytest.mark.parametrize(("target", "seed", "threads"), [("sse2", 1, 5), ("host", 2, 19), ("quick", 3, 40)])
 def test_memory(target: str, seed: int, threads: int) -> None:
     check(memory_launch(seed, 60, threads), TARGETS[target])
+
+
+@pytest.mark.parametrize(("target", "seed"), [("quick", 2), ("host", 3), ("quick", 4), ("quick", 5)])
+def test_control(target: str, seed: int) -> None:
+    check(control_launch(seed), TARGETS[target])
