@@ -8,9 +8,9 @@ from autoclave.emulator.rdna4.translator.memory import (
     Rule,
     data_registers,
     global_address,
-    lanes_on,
     local_address,
 )
+from autoclave.emulator.rdna4.translator.memory_lanes import lanes_on
 from autoclave.emulator.rdna4.translator.wave import Wave
 from autoclave.emulator.rdna4.translator.windows import Windows
 from autoclave.emulator.translator.atomics import update_each

@@ -1,11 +1,11 @@
 """Loads and stores: global (FLAT is the same), shared and private memory, and scalar loads. All are checked by the core."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from autoclave.emulator.ir import Builder, Value, constant, lanes_of
+from autoclave.emulator.ir import Value, constant, lanes_of
 from autoclave.emulator.rdna4.instruction import Destination, Instruction, Register
+from autoclave.emulator.rdna4.translator.memory_lanes import MemoryLanes, lanes_on
 from autoclave.emulator.rdna4.translator.wave import Wave
 from autoclave.emulator.rdna4.translator.windows import Windows
 from autoclave.emulator.translator.elements import MemoryContext
@@ -18,46 +18,6 @@ from autoclave.emulator.translator.global_memory import (
 )
 from autoclave.emulator.translator.lane_context import alike
 from autoclave.emulator.translator.local_memory import load_private, load_shared, store_private, store_shared
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryLanes:
-    """The lanes of a wave that may access memory, as the core wants to know them."""
-
-    wave: Wave
-    mask: Value | None
-
-    @property
-    def ir(self) -> Builder:
-        """The function that is built."""
-        return self.wave.ir
-
-    @property
-    def lanes(self) -> int:
-        """Lanes of a vector."""
-        return self.wave.lanes
-
-    @property
-    def pc(self) -> int:
-        """The instruction that is translated."""
-        return self.wave.pc
-
-    def all_lanes(self) -> Value:
-        """The mask as a vector of i1."""
-        return constant(1, self.wave.type("i1")) if self.mask is None else self.mask
-
-    def vector(self, value: Value) -> Value:
-        """A scalar in every lane; a vector as it is."""
-        return self.wave.vector(value)
-
-    def aside(self) -> AbstractContextManager[None]:
-        """Around IR that does not always run."""
-        return self.wave.aside()
-
-
-def lanes_on(wave: Wave) -> MemoryLanes:
-    """The lanes that are on."""
-    return MemoryLanes(wave, wave.mask_of_memory)
 
 
 @dataclass(frozen=True, slots=True)
