@@ -205,6 +205,10 @@ def library(
     return Library(tuple(declarations), "\n".join(part.definitions for part in parts))
 
 
+_LONGEST_INLINED = 12
+"""Instructions of a function that a processor without F16C has at each use."""
+
+
 @cache
 def _function(name: str, lanes: int, present: tuple[str, ...], gradual: bool) -> Library:
     entry = FUNCTIONS[name]
@@ -214,6 +218,9 @@ def _function(name: str, lanes: int, present: tuple[str, ...], gradual: bool) ->
     listed = ", ".join(f"{body.type(a.element)} {a.text}" for a in arguments)
     kind = body.type(entry.signature.result)
     attributes = GRADUAL_ATTRIBUTES if gradual else ATTRIBUTES
-    lines = [f"define internal {kind} {symbol(name, lanes)}({listed}) alwaysinline {attributes} {{"]
+    # Where halves are not converted by one instruction, every operation would be as long as a page.
+    called = gradual and "f16c" not in present and len(body.lines) > _LONGEST_INLINED
+    inlining = "noinline" if called else "alwaysinline"
+    lines = [f"define internal {kind} {symbol(name, lanes)}({listed}) {inlining} {attributes} {{"]
     lines += [*body.lines, f"  ret {kind} {result.text}", "}", ""]
     return Library(tuple(sorted(body.declarations)), "\n".join(lines))
