@@ -16,8 +16,13 @@ import onnxruntime
 import pytest
 
 import autoclave
+from autoclave.driving.behaviour import BEHAVIOURS
+from autoclave.driving.kinds import Kind, KindError, OnnxFileSummary, check_behaviour, choose_kind
+from autoclave.driving.metadata import DrivingMetadata, part_from_onnx
 from autoclave.errors import SourceError
 from autoclave.source import supercombo
+from autoclave.source.driving_model import output_slices, whole_widths
+from autoclave.source.driving_network import SCALES
 from autoclave.source.onnx_scanner import scan_model
 from autoclave.source.preflight import ExpectedInput, check_model
 from autoclave.source.synthetic import generate
@@ -95,7 +100,7 @@ def test_the_file_is_what_protobuf_itself_would_write(small_supercombo: Path) ->
     assert model.SerializeToString(deterministic=True) == small_supercombo.read_bytes()
 
 
-@pytest.mark.parametrize("scale", supercombo.SCALES)
+@pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_has_the_real_interface(scale: str) -> None:
     model, _, _ = supercombo.build(scale, 7)
     inputs = {value.name: value.type.tensor_type for value in model.graph.input}
@@ -191,6 +196,9 @@ def feed(seed: int) -> dict[str, np.ndarray[Any, Any]]:
     }
 
 
+SLICES = output_slices(whole_widths("v16"))
+
+
 class Model:
     """One scale in ONNX Runtime: `run` in fp32, `run_half` as written."""
 
@@ -219,14 +227,14 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_outputs_are_finite_and_of_moderate_size(model: Model) -> None:
     outputs = model.run(feed(42))
     assert np.isfinite(outputs).all()
-    for name, part in supercombo.output_slices().items():
+    for name, part in SLICES.items():
         assert np.abs(outputs[part]).max() < 8, name
         assert name == "pad" or 0.1 < outputs[part].std() < 3, name
 
 
 def test_every_output_slice_depends_on_the_inputs(model: Model) -> None:
     difference = np.abs(model.run(feed(42)) - model.run(feed(43)))
-    for name, part in supercombo.output_slices().items():
+    for name, part in SLICES.items():
         assert difference[part].max() > 0.1, name
 
 
@@ -296,4 +304,78 @@ def test_a_stateful_model_is_the_supercombo_with_its_history_inside(tmp_path: Pa
         }
         (expected,) = outside.run(None, {**history, **constant})
         assert np.abs(outputs - expected).max() < 5e-3
-        features.append(expected[0, supercombo.output_slices()["hidden_state"]])
+        features.append(expected[0, SLICES["hidden_state"]])
+
+
+# ---- models of every kind and behaviour version ----
+
+FILES = {
+    "supercombo": ("supercombo",),
+    "stateful": ("stateful",),
+    "split": ("vision", "policy"),
+    "multi_policy": ("vision", "on_policy", "off_policy"),
+}
+
+
+def _fitting(kind: str) -> list[str]:
+    """The behaviour versions that models of this kind have."""
+    return [version for version in BEHAVIOURS if kind in ("supercombo", "stateful") or _is_of(Kind(kind), version)]
+
+
+def _is_of(kind: Kind, version: str) -> bool:
+    try:
+        check_behaviour(kind, version)
+    except KindError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("kind", "version"), [(kind, version) for kind in FILES for version in _fitting(kind)])
+def test_there_is_a_model_of_every_kind_and_behaviour_version(tmp_path: Path, kind: str, version: str) -> None:
+    files, parts = [], {}
+    for part in FILES[kind]:
+        generate(part, "S", 1, tmp_path / f"{part}.onnx", version)
+        interface = check_model(tmp_path / f"{part}.onnx")
+        inputs, outputs = (
+            {value.name: tuple(value.shape) for value in values} for values in (interface.inputs, interface.outputs)
+        )
+        files.append(OnnxFileSummary(f"{part}.onnx", interface.size, inputs, outputs))
+        parts[part] = part_from_onnx(part, interface.summary.metadata, inputs, outputs)
+
+    assert choose_kind(files).kind.value == kind
+    DrivingMetadata(
+        kind=Kind(kind),
+        behaviour_version=version,
+        parts=parts,
+        policy_order=tuple(part for part in parts if part.endswith("policy")),
+        frame_skip=4,
+        image_history_pipeline="policy",
+        camera_resolutions=((1928, 1208),),
+        execution_device="CPU",
+        warp_device="CPU",
+    )
+
+
+@pytest.mark.parametrize("part", ["vision", "policy", "on_policy", "off_policy"])
+def test_a_file_of_a_model_in_several_computes_something_of_all_its_inputs(tmp_path: Path, part: str) -> None:
+    generate(part, "S", 3, tmp_path / "model.onnx")
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+    upcast_file(tmp_path / "model.onnx", tmp_path / "single.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "single.onnx"), providers=["CPUExecutionProvider"])
+
+    def feed_of(seed: int) -> dict[str, Any]:
+        current = np.random.default_rng(seed).uniform(-1, 1, (1, 1, 512)).astype(np.float32)
+        values = feed(seed)
+        values["features_buffer"] = np.concatenate([values["features_buffer"], current], axis=1)
+        return {value.name: values[value.name] for value in session.get_inputs()}
+
+    (base,) = session.run(None, feed_of(42))
+    assert np.isfinite(base).all() and 0.1 < base.std() < 3
+    for name in feed_of(42):
+        (varied,) = session.run(None, {**feed_of(42), name: feed_of(43)[name]})
+        assert np.abs(varied - base).max() > 0.1, name
+
+
+def test_a_version_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="unknown behaviour version 'v13': expected one of v8, v9"):
+        generate("supercombo", "S", 1, tmp_path / "model.onnx", "v13")

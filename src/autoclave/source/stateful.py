@@ -6,9 +6,8 @@ which the runtime fills from the output `next_X` of the run before. Between the 
 
 from onnx import ModelProto, TensorProto
 
-from autoclave.source import supercombo
-from autoclave.source.graph_builder import GraphBuilder
-from autoclave.source.supercombo import (
+from autoclave.source.driving_model import NEWEST, Interface, conditions, finished_model, whole_widths
+from autoclave.source.driving_network import (
     CONTEXT,
     DESIRE_WIDTH,
     FEATURE_WIDTH,
@@ -16,10 +15,9 @@ from autoclave.source.supercombo import (
     IMAGE_SIZE,
     PAST,
     SCALES,
-    Interface,
-    add_network,
-    finished_model,
 )
+from autoclave.source.graph_builder import GraphBuilder
+from autoclave.source.supercombo import add_network, checkpoint
 from autoclave.source.weight_stream import Tensor
 
 _FRAMES: Interface = (TensorProto.UINT8, (2, IMAGE_CHANNELS // 2, *IMAGE_SIZE))
@@ -31,27 +29,24 @@ STATE: dict[str, Interface] = {
     "desire_buffer": (TensorProto.FLOAT, (1, PAST, DESIRE_WIDTH)),
 }
 
-INPUTS: dict[str, Interface] = {
-    "new_img": _FRAMES,
-    "desire": (TensorProto.FLOAT, (1, DESIRE_WIDTH)),
-    "traffic_convention": (TensorProto.FLOAT, (1, 2)),
-    "action_t": (TensorProto.FLOAT, (1, 2)),
-    **STATE,
-}
 
-OUTPUTS = {**supercombo.OUTPUTS, **{f"next_{name}": interface for name, interface in STATE.items()}}
-
-
-def build(scale: str, seed: int) -> tuple[ModelProto, list[Tensor], int]:
-    """Make the model of the given scale; returns what `supercombo.build` returns."""
+def build(scale: str, seed: int, version: str = NEWEST) -> tuple[ModelProto, list[Tensor], int]:
+    """Make the model of the given scale and behaviour version; returns what `supercombo.build` returns."""
     graph = GraphBuilder(seed)
     with graph.scope("history"):
         _join_history(graph)
-    feature = add_network(graph, SCALES[scale])
+    feature = add_network(graph, SCALES[scale], version)
     with graph.scope("next"):
         _shift_history(graph, feature)
-    model = finished_model(graph, "stateful", f"synthetic/stateful/{scale}/{seed}", INPUTS, OUTPUTS)
-    return model, graph.tensors, graph.flop
+    inputs: dict[str, Interface] = {
+        "new_img": _FRAMES,
+        "desire": (TensorProto.FLOAT, (1, DESIRE_WIDTH)),
+        **{name: (TensorProto.FLOAT, (1, 2)) for name in conditions(version)},
+        **STATE,
+    }
+    following = {f"next_{name}": interface for name, interface in STATE.items()}
+    name = checkpoint("stateful", scale, seed, version)
+    return finished_model(graph, "stateful", name, inputs, whole_widths(version), following), graph.tensors, graph.flop
 
 
 def _join_history(graph: GraphBuilder) -> None:

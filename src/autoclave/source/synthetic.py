@@ -1,8 +1,8 @@
 """Make a synthetic model: `python -m autoclave.source.synthetic request.json`.
 
-The request is `{"architecture": "supercombo"|"stateful", "scale": "S"|"M"|"L"|"XL", "seed": n, "output": "out/model.onnx"}`. The
-file's bytes depend on architecture, scale and seed alone. Prints one JSON object: sha256, size, parameters, flop,
-nodes, operators.
+The request is `{"architecture": one of ARCHITECTURES, "scale": "S"|"M"|"L"|"XL", "seed": n, "output": "out/model.onnx"}`, and optionally
+`"behavior_version": "v8"` to `"v16"` (default v16), whose outputs the model then has. The file's bytes depend on these
+alone. Prints one JSON object: sha256, size, parameters, flop, nodes, operators.
 """
 
 import hashlib
@@ -15,32 +15,39 @@ from typing import Any
 from onnx import ModelProto
 
 from autoclave.errors import SourceError
-from autoclave.source import stateful, supercombo
+from autoclave.source import split, stateful, supercombo
+from autoclave.source.driving_model import EXTRA_HEADS, NEWEST
+from autoclave.source.driving_network import SCALES
 from autoclave.source.request_file import run_action
 from autoclave.source.weight_stream import RandomTensor, Tensor, write_model
 
-ARCHITECTURES: dict[str, tuple[tuple[str, ...], Callable[[str, int], tuple[ModelProto, list[Tensor], int]]]] = {
-    "supercombo": (tuple(supercombo.SCALES), supercombo.build),
-    "stateful": (tuple(supercombo.SCALES), stateful.build),
+ARCHITECTURES: dict[str, Callable[[str, int, str], tuple[ModelProto, list[Tensor], int]]] = {
+    "supercombo": supercombo.build,
+    "stateful": stateful.build,
+    "vision": split.build_vision,
+    "policy": split.build_policy,
+    "on_policy": split.build_on_policy,
+    "off_policy": split.build_off_policy,
 }
-"""Name -> (scales, builder)."""
+"""Name -> builder. The last four are the files of models in several files."""
 
 
-def generate(architecture: str, scale: str, seed: int, output: Path) -> dict[str, Any]:
-    """Write the synthetic model to `output` and return its figures.
+def generate(architecture: str, scale: str, seed: int, output: Path, version: str = NEWEST) -> dict[str, Any]:
+    """Write the synthetic model to `output` and return its figures. `version` is a behaviour version.
 
-    Raises `SourceError` for an unknown architecture or scale, or a seed outside 0..2**32-1.
+    Raises `SourceError` for an unknown architecture, scale or version, or a seed outside 0..2**32-1.
     """
     if architecture not in ARCHITECTURES:
         raise SourceError(
             f"unknown synthetic architecture {architecture!r}: expected one of {', '.join(ARCHITECTURES)}"
         )
-    scales, build = ARCHITECTURES[architecture]
-    if scale not in scales:
-        raise SourceError(f"unknown scale {scale!r} of {architecture}: expected one of {', '.join(scales)}")
+    if scale not in SCALES:
+        raise SourceError(f"unknown scale {scale!r} of {architecture}: expected one of {', '.join(SCALES)}")
+    if version not in EXTRA_HEADS:
+        raise SourceError(f"unknown behaviour version {version!r}: expected one of {', '.join(EXTRA_HEADS)}")
     if not isinstance(seed, int) or not 0 <= seed < 2**32:
         raise SourceError(f"seed {seed} of synthetic {architecture}: expected a whole number from 0 to {2**32 - 1}")
-    model, tensors, flop = build(scale, seed)
+    model, tensors, flop = ARCHITECTURES[architecture](scale, seed, version)
     output.parent.mkdir(parents=True, exist_ok=True)
     write_model(output, model, tensors)
     parameters = sum(tensor.nbytes // 2 for tensor in tensors if isinstance(tensor, RandomTensor))
@@ -60,7 +67,8 @@ def generate(architecture: str, scale: str, seed: int, output: Path) -> dict[str
 def run(request: Mapping[str, Any]) -> None:
     """Make the model of `request` and print its figures."""
     output = Path(request["output"])
-    print(json.dumps(generate(request["architecture"], request["scale"], request["seed"], output)))
+    version = request.get("behavior_version") or NEWEST
+    print(json.dumps(generate(request["architecture"], request["scale"], request["seed"], output, version)))
 
 
 if __name__ == "__main__":
