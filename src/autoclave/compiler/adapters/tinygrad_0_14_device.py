@@ -8,6 +8,7 @@ from autoclave.compiler.adapters.tinygrad_0_14_buffers import DEVICE
 from autoclave.compiler.adapters.tinygrad_0_14_images import keep_float16_images
 from autoclave.compiler.host_memory import HostMemory
 from autoclave.compiler.profiles import HardwareProfile
+from autoclave.compiler.renderers import hip
 from autoclave.errors import CompileError
 
 
@@ -18,6 +19,8 @@ def install_null_device(profile: HardwareProfile) -> None:
         from autoclave.compiler.renderers import llvm20
 
         device.renderers = [*device.renderers, *llvm20.RENDERERS]
+    if profile.renderer == "hip":
+        hip.keep_matrix_products_whole()
     device.allocator = _HostAllocator(device)
     device.runtime_t = _NullProgram
     keep_float16_images()

@@ -15,6 +15,9 @@ from autoclave.errors import ToolchainError
 LIBRARY = "libamd_comgr.so.3"
 """comgr 3, by its ABI's name: the first that compiles for gfx1200, and whose constants tinygrad takes from comgr_3."""
 
+CODE_GENERATION = b"-mllvm -disable-machine-sink"
+"""What comgr is told beside tinygrad's options: see `keep_matrix_products_whole`."""
+
 LOADER = "ld-linux-x86-64.so.2"
 _FOLDER = "usr/lib/x86_64-linux-gnu"
 
@@ -67,4 +70,19 @@ def libraries_of_this_process() -> Path:
             return Path(place[0]).parent
     raise ToolchainError(
         "starting comgr: this Python has no shared glibc, which renderer='hip' needs; use the `deb_lock`"
+    )
+
+
+def keep_matrix_products_whole() -> None:
+    """Have comgr generate code without LLVM's pass MachineSink, from now on in this process.
+
+    A matrix product (v_wmma) takes its operands from all lanes of a wave, whether they are on or not. LLVM 21 does not tell
+    that pass so. Where some lanes alone store the result, it moves the product, with what computes its operands, to where the
+    others are off, and what they should bring in is never computed. tinygrad has to be imported before.
+    """
+    from tinygrad.runtime.support import compiler_amd
+
+    given = compiler_amd.set_options
+    compiler_amd.set_options = lambda action, options: given(
+        action, options + b" " + CODE_GENERATION if options else options
     )
