@@ -11,6 +11,7 @@ from autoclave.emulator.launch import Launch
 from autoclave.emulator.program import launch_shape
 from autoclave.emulator.tinygrad_device import translations
 from autoclave.emulator.tinygrad_device.translations import Translations
+from autoclave.errors import BudgetExceeded
 
 
 def addition(a: int, b: int) -> Launch:
@@ -59,6 +60,15 @@ def test_equal_kernels_share_their_host_code() -> None:
     kept = Translations(PORTABLE)
 
     assert kept.kernel(launch_shape(one)) is kept.kernel(launch_shape(other))
+
+
+def test_endless_work_ends_in_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    launch = addition(3, 4)
+    kernel = Translations(PORTABLE).kernel(launch_shape(launch))
+
+    monkeypatch.setattr(translations, "BUDGET", 3)
+    with pytest.raises(BudgetExceeded, match="more than 3 instructions"):
+        kernel.run(launch, threads=1)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"", lambda data: b"x" * 100])

@@ -26,6 +26,10 @@ from autoclave.errors import ArtifactError
 WORTH_OPTIMISING = 100_000_000
 """Executed instructions, counted for each thread, from which on a kernel is optimised: quick code takes about 0.1 s for them."""
 
+BUDGET = 1 << 38
+"""Instructions, counted for each thread, that one launch may execute: some minutes. A program that somebody runs on purpose may take
+longer than a model's launch, but an endless loop has to end."""
+
 
 class TranslatedKernel:
     """All launches of one shape. `optimised`: whether its host code is. Made by `Translations`."""
@@ -44,7 +48,7 @@ class TranslatedKernel:
             self._program, self.optimised = None, True
         if self._program is None:
             self._program = self._translations.program(self._shape, self.optimised)
-        statistics = self._program.run(launch, threads)
+        statistics = self._program.run(launch, threads, BUDGET)
         self._executed += statistics.instructions
         return statistics
 
