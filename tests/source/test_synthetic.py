@@ -19,6 +19,7 @@ import autoclave
 from autoclave.driving.behaviour import BEHAVIOURS
 from autoclave.driving.kinds import Kind, KindError, OnnxFileSummary, check_behaviour, choose_kind
 from autoclave.driving.metadata import DrivingMetadata, part_from_onnx
+from autoclave.driving.output_slices import decode_output_slices
 from autoclave.errors import SourceError
 from autoclave.source import supercombo
 from autoclave.source.driving_model import output_slices, whole_widths
@@ -379,3 +380,30 @@ def test_a_file_of_a_model_in_several_computes_something_of_all_its_inputs(tmp_p
 def test_a_version_that_is_not_known_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="unknown behaviour version 'v13': expected one of v8, v9"):
         generate("supercombo", "S", 1, tmp_path / "model.onnx", "v13")
+
+
+def test_driver_monitoring_has_openpilot_s_interface_and_depends_on_all_of_it(tmp_path: Path) -> None:
+    generate("monitoring", "S", 1, tmp_path / "model.onnx")
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+    interface = check_model(
+        tmp_path / "model.onnx",
+        inputs=[ExpectedInput("input_img", "uint8", (1, 1440 * 960)), ExpectedInput("calib", "float32", (1, 3))],
+    )
+    slices = decode_output_slices(interface.summary.metadata["output_slices"])
+    assert slices["face_descs_lhd"] == slice(1, 13)
+    assert slices["sleep_prob_rhd"] == slice(40, 41)
+    upcast_file(tmp_path / "model.onnx", tmp_path / "single.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "single.onnx"), providers=["CPUExecutionProvider"])
+
+    first, second = (
+        {
+            "input_img": np.random.default_rng(seed).integers(0, 256, (1, 1440 * 960), np.uint8),
+            "calib": np.random.default_rng(seed).uniform(-0.1, 0.1, (1, 3)).astype(np.float32),
+        }
+        for seed in (42, 43)
+    )
+    (base,) = session.run(None, first)
+    assert np.isfinite(base).all() and 0.1 < base.std() < 3
+    for name in first:
+        (varied,) = session.run(None, {**first, name: second[name]})
+        assert np.abs(varied - base).max() > 0.01, name

@@ -15,7 +15,7 @@ from typing import Any
 from onnx import ModelProto
 
 from autoclave.errors import SourceError
-from autoclave.source import split, stateful, supercombo
+from autoclave.source import driver_monitoring, split, stateful, supercombo
 from autoclave.source.driving_model import EXTRA_HEADS, NEWEST
 from autoclave.source.driving_network import SCALES
 from autoclave.source.request_file import run_action
@@ -28,8 +28,9 @@ ARCHITECTURES: dict[str, Callable[[str, int, str], tuple[ModelProto, list[Tensor
     "policy": split.build_policy,
     "on_policy": split.build_on_policy,
     "off_policy": split.build_off_policy,
+    "monitoring": driver_monitoring.build,
 }
-"""Name -> builder. The last four are the files of models in several files."""
+"""Name -> builder. Vision and policies are the files of models in several files."""
 
 
 def generate(architecture: str, scale: str, seed: int, output: Path, version: str = NEWEST) -> dict[str, Any]:
