@@ -1,10 +1,15 @@
 """gfx1200's kernels by LLVM 20.1.8 (llvmlite), by clang 20.1.2 of another build, and by comgr on LLVM 21.1.8: the same bits."""
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from compiler.compile_action import action_environment
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.jit import PORTABLE
@@ -49,3 +54,15 @@ def test_another_compilers_kernels_compute_the_same_bits(compiled: Callable[[str
     assert {name: values.tobytes() for name, values in found.items()} == {
         name: values.tobytes() for name, values in expected.items()
     }
+
+
+def test_comgr_leaves_a_matrix_product_where_all_lanes_are_on(comgr_toolchain: Path) -> None:
+    environment = {**action_environment(), "AUTOCLAVE_TOOLCHAIN": str(comgr_toolchain)}
+    environment["PYTHONPATH"] += os.pathsep + str(Path(__file__).parents[1])
+
+    done = subprocess.run(
+        [sys.executable, "-m", "amd_compilers.masked_product"], env=environment, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, False], "as tinygrad has it compiled, and as Autoclave does"
