@@ -61,6 +61,12 @@ def policy(seed: int = 3) -> bytes:
 
 
 @cache
+def deaf(name: str) -> bytes:
+    """A supercombo that has the input `name` and ignores it."""
+    return _model({**IMAGES, **policy_inputs(24)}, {**VISION, **POLICY, **HIDDEN}, seed=5, ignored=name)
+
+
+@cache
 def stateful() -> bytes:
     """A model that keeps one past frame and one past feature itself."""
     frames = (2, 6, *IMAGE)
@@ -90,13 +96,16 @@ def _model(
     nodes: list[onnx.NodeProto] | None = None,
     numbers: Mapping[str, np.ndarray] | None = None,
     state: Shapes | None = None,
+    ignored: str | None = None,
 ) -> bytes:
-    """tanh of the inputs' columns times one random matrix and another."""
+    """tanh of the inputs' columns times one random matrix and another; an `ignored` input has no columns."""
     random = np.random.default_rng(seed)
     graph: list[onnx.NodeProto] = []
     constants: dict[str, np.ndarray] = dict(numbers or {})
     columns = []
     for name, shape in inputs.items():
+        if name == ignored:
+            continue
         graph.append(helper.make_node("Cast", [name], [f"{name}.float"], to=TensorProto.FLOAT))
         scale = 255.0 if len(shape) == 4 else 1.0
         constants[f"{name}.weight"] = (random.standard_normal((shape[-1], 2)) / scale).astype(np.float32)

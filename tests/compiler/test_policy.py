@@ -187,6 +187,14 @@ def test_metadata_says_what_the_model_is_and_what_the_host_packs(tmp_path: Path)
     assert policy["parts"]["supercombo"]["output_slices"]["lane_lines"] == [0, 528]
 
 
+@pytest.mark.parametrize("name", ["action_t", "features_buffer", "big_img"])
+def test_an_input_that_has_no_effect_is_named(tmp_path: Path, name: str) -> None:
+    done = compile_policy(tmp_path, "supercombo", {"supercombo": driving_onnx.deaf(name)})
+
+    assert done.code == 2
+    assert f"the supercombo model's outputs do not depend on its input '{name}'" in done.log
+
+
 @pytest.mark.parametrize(
     ("kind", "models", "message"),
     [

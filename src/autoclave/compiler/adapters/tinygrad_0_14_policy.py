@@ -14,6 +14,7 @@ from autoclave.compiler.adapters.tinygrad_0_14_warp import CAMERAS, appended, gr
 from autoclave.compiler.policy_plan import DESIRE, HIDDEN_STATE, PACKED, PLANES, PREVIOUS_FEATURES, PolicyPlan
 from autoclave.driving.kinds import FEATURES, IMAGES, WIDE_IMAGES, Kind
 from autoclave.driving.metadata import OUTPUT
+from autoclave.errors import CompileError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,24 @@ def _run_models(feeder: "_Feeder", loaded: Mapping[str, LoadedModel]) -> dict[st
     """Each model's output, the vision model's first, whose features feed the others."""
     outputs: dict[str, Tensor] = {}
     for model in feeder.plan.models:
-        result = trace(loaded[model.part], feeder.feed(loaded[model.part]))[OUTPUT].cast("float32")
+        fed = feeder.feed(loaded[model.part])
+        result = trace(loaded[model.part], fed)[OUTPUT].cast("float32")
+        _require_read(model.part, fed, result)
         outputs[OUTPUT if len(loaded) == 1 else model.part] = own_buffer(result)
         if model.part == "vision":
             feeder.push_features(outputs[model.part][:, model.metadata.output_slices[HIDDEN_STATE]])
     return outputs
+
+
+def _require_read(part: str, fed: Mapping[str, Tensor], result: Tensor) -> None:
+    """Raise `CompileError` that names what a model is fed for nothing: several of its inputs come in one of the part's."""
+    reached = result.uop.toposort()
+    unread = [name for name, value in fed.items() if value.uop not in reached]
+    if unread:
+        raise CompileError(
+            f"the {part} model's {OUTPUT} do not depend on its input {', '.join(map(repr, unread))}; "
+            "check how the file was exported"
+        )
 
 
 class _Feeder:
