@@ -9,17 +9,23 @@ from pants.engine.unions import UnionRule
 from autoclave_pants import target_types as vocabulary
 from autoclave_pants.rules import (
     actions,
+    artifacts,
+    driving,
     emulation,
     fetching,
     interpreters,
     library,
     models,
+    monitoring,
     package,
+    packaging,
     parity,
     rebuild,
+    reproducibility,
     sources,
     toolchain_info,
     toolchains,
+    warps,
 )
 from autoclave_pants.warm_requests import warm_requests
 
@@ -31,9 +37,15 @@ STAGES = (
     actions,
     emulation,
     sources,
+    artifacts,
     models,
+    warps,
+    driving,
+    monitoring,
+    packaging,
     package,
     parity,
+    reproducibility,
     rebuild,
     toolchain_info,
 )

@@ -6,23 +6,23 @@ from pants.engine.internals.parametrize import Parametrize
 from pants.engine.target import InvalidFieldChoiceException, InvalidFieldException, InvalidFieldTypeException
 from pants.util.frozendict import FrozenDict
 
-from autoclave_pants.target_types import (
+from autoclave_pants.target_types import targets
+from autoclave_pants.target_types.fields import Sha256Field
+from autoclave_pants.target_types.model_tests import (
     ChangeFractionField,
-    CommitField,
-    ComponentField,
     DeviceRecordingField,
     DeviceRecordingSha256Field,
+    RequireHardwareEvidenceField,
+    ToleranceField,
+)
+from autoclave_pants.target_types.models import (
     DimensionsField,
     FilenameField,
     HardwareField,
     ModelSourceField,
     ModelToolchainField,
-    RequireHardwareEvidenceField,
-    Sha256Field,
-    ToleranceField,
-    ToolchainComponentsField,
-    targets,
 )
+from autoclave_pants.target_types.toolchains import CommitField, ComponentField, ToolchainComponentsField
 
 HERE = Address("models", target_name="pop223")
 

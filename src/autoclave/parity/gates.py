@@ -137,6 +137,18 @@ def reference_gate(
     ]
 
 
+def pixels_gate(output: str, actual: Array, reference: Array, allowed: float) -> GateResult:
+    """At least the share `allowed` of the output's bytes equal those of `reference`."""
+    equal = int(np.count_nonzero(actual == reference))
+    share = equal / max(1, actual.size)
+    figures = {"equal_share": share, "allowed": allowed}
+    message = f"{equal} of {actual.size} bytes are the reference's, {100 * allowed:g} % have to be"
+    if share >= allowed:
+        return GateResult(REFERENCE, "pixels", output, "passed", message, figures)
+    found = difference(reference, actual)
+    return GateResult(REFERENCE, "pixels", output, "failed", message, figures, found)
+
+
 def max_error(actual: Array, reference: Array) -> float:
     """The largest of |a - r| / max(1, |r|) over all elements; NaN if there is a NaN in either tensor."""
     return float(_errors(actual, reference).max(initial=0.0))

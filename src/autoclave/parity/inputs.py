@@ -8,6 +8,8 @@ order of inputs nor the presence of others matters. Values by dtype:
     float16 float32 float64  k / 2^(b-1) - 1 for uniform k in [0, 2^b), b = 11, 24, 53: [-1, 1), exact in the dtype
     bool                     one bit
     other integers           0..127: within the range of any index or count that a model takes
+
+A camera's matrix, float32 (3, 3) whose name ends in "tfm", is one that a car could have: see `_MATRIX_MEAN`.
 """
 
 import hashlib
@@ -25,12 +27,18 @@ VARIED_SEED = 43
 _FLOAT_BITS = {"float16": 11, "float32": 24, "float64": 53}
 _SMALL_INTEGERS = frozenset({"int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"})
 _ATTEMPTS = 64
+_MATRIX_NAME = "tfm"
+_MATRIX_MEAN = np.array([[3.0, 0.0, 100.0], [0.0, 3.0, 100.0], [0.0, 0.0, 1.0]])
+_MATRIX_SPREAD = np.array([[0.75, 0.125, 150.0], [0.125, 0.75, 150.0], [2**-13, 2**-13, 0.0]])
+"""Each element is uniform within its spread around its mean: most pixels come from within the frame, some from beyond its edges."""
 
 
 def check_input(spec: TensorSpec, seed: int) -> Array:
     """The tensor that `seed` gives for the input `spec`. Raises `AutoclaveError` for a dtype without a rule."""
     count = int(np.prod(spec.shape, dtype=np.int64))
     words = _words(spec.name, seed, count)
+    if spec.name.endswith(_MATRIX_NAME) and (spec.dtype, tuple(spec.shape)) == ("float32", (3, 3)):
+        return np.asarray(_MATRIX_MEAN + _MATRIX_SPREAD * _values(words, spec).reshape(3, 3), np.float32)
     return _values(words, spec).reshape(spec.shape)
 
 

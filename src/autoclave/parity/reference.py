@@ -31,14 +31,36 @@ _DTYPES = {
 }
 
 
+class ReferenceModel:
+    """An ONNX model in ONNX Runtime. Raises `AutoclaveError` if it cannot be loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._session = _session(path)
+
+    @property
+    def input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """By name; -1 for an axis without a size."""
+        entries = self._session.get_inputs()
+        return {each.name: tuple(size if isinstance(size, int) else -1 for size in each.shape) for each in entries}
+
+    def run(self, inputs: Tensors) -> Tensors:
+        """All outputs for `inputs`, which have to be exactly the model's. Raises `AutoclaveError` if they are not."""
+        return _run(self._session, self._path, inputs)
+
+
 def reference_outputs(model: Path, check: PartCheck) -> tuple[Tensors, Tensors]:
     """What ONNX Runtime gives for the inputs of `check`, and for those of the next seed.
 
     Raises `AutoclaveError` if the model cannot be loaded or its inputs are not those of `check`.
     """
-    session = _session(model)
-    varied = {name: check_input(_spec(name, tensor), check.seed + 1) for name, tensor in check.inputs.items()}
-    return _run(session, model, check.inputs), _run(session, model, varied)
+    reference = ReferenceModel(model)
+    return reference.run(check.inputs), reference.run(next_inputs(check))
+
+
+def next_inputs(check: PartCheck) -> Tensors:
+    """The inputs that the next seed gives."""
+    return {name: check_input(_spec(name, tensor), check.seed + 1) for name, tensor in check.inputs.items()}
 
 
 def write_references(path: Path, seed: int, outputs: Tensors, varied: Tensors) -> None:

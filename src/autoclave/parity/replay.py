@@ -1,9 +1,9 @@
 """Run one part of an artifact on its check file's inputs and put the outputs through the gates of rung 3."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from autoclave.artifact.model import Part
+from autoclave.artifact.model import Part, TensorSpec
 from autoclave.artifact.reader import key_text
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
@@ -15,27 +15,46 @@ from autoclave.parity.inputs import varied_input
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What a target says about its outputs: sha256 by output name, and the reason by name of each input it ignores."""
+    """What a target says about its outputs: sha256 by output name, and the reason by name of each input it ignores.
+
+    A name is that of a tensor, in every part that has it, or `PART/NAME` for one part's, as in "1928x1208/img".
+    """
 
     pinned: Mapping[str, str]
     unused: Mapping[str, str]
 
-    def check_names(self, part: Part) -> None:
-        """Raise `AutoclaveError` if a name is none of `part`'s."""
-        for names, specs, field in (
-            (self.pinned, part.outputs, "pinned_outputs"),
-            (self.unused, part.inputs, "unused_inputs"),
+    def check_names(self, parts: Sequence[Part]) -> None:
+        """Raise `AutoclaveError` if a name is in none of `parts`."""
+        for names, field, attribute in (
+            (self.pinned, "pinned_outputs", "outputs"),
+            (self.unused, "unused_inputs", "inputs"),
         ):
-            known = {spec.name for spec in specs}
-            if unknown := sorted(set(names) - known):
-                raise AutoclaveError(
-                    f"{field}: part {key_text(part.key)} has no {unknown[0]!r}; it has {', '.join(sorted(known))}"
-                )
+            known = {spec.name for part in parts for spec in getattr(part, attribute)}
+            qualified = {_qualified(part, spec.name) for part in parts for spec in getattr(part, attribute)}
+            if unknown := sorted(set(names) - known - qualified):
+                owner = f"part {key_text(parts[0].key)} has" if len(parts) == 1 else "the artifact's parts have"
+                raise AutoclaveError(f"{field}: {owner} no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+
+    def of(self, part: Part) -> "Expectations":
+        """What is said of one part, by the names of its tensors."""
+        return Expectations(
+            _selected(self.pinned, part, part.outputs),
+            _selected(self.unused, part, part.inputs),
+        )
+
+
+def _selected(named: Mapping[str, str], part: Part, specs: Sequence[TensorSpec]) -> dict[str, str]:
+    """The entries of `named` about `specs`; one that names the part counts more."""
+    entries = ((spec.name, named.get(_qualified(part, spec.name), named.get(spec.name))) for spec in specs)
+    return {name: value for name, value in entries if value is not None}
+
+
+def _qualified(part: Part, name: str) -> str:
+    return f"{key_text(part.key)}/{name}"
 
 
 def replay_part(model: Runner, check: PartCheck, expectations: Expectations) -> tuple[Tensors, list[GateResult]]:
     """The outputs of one part for its check inputs, and what the gates of rung 3 say."""
-    expectations.check_names(model.part)
     outputs = model.run(check.inputs)
     return outputs, list(_results(model, check, outputs, expectations))
 

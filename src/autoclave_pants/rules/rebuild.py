@@ -18,9 +18,9 @@ from pants.util.strutil import help_text
 
 from autoclave_pants.engine import digest_of_files, merge
 from autoclave_pants.errors import BuildError
-from autoclave_pants.rules.models import PackagedModel, PackageRequest
-from autoclave_pants.rules.package import OnnxModelFieldSet, package_directory, package_request
-from autoclave_pants.target_types import HardwareField
+from autoclave_pants.rules.packaging import PackagedModel, PackageRequest
+from autoclave_pants.rules.products import is_model, package_directory, products_of
+from autoclave_pants.target_types.models import HardwareField
 
 FAILURE_RECORDS = "failures"
 
@@ -73,7 +73,8 @@ class Attempt:
 async def attempt(request: AttemptRequest) -> Attempt:
     address, hardware = request.target.address, request.target[HardwareField].value
     try:
-        packaged = await Get(PackagedModel, PackageRequest, package_request(request.target))
+        wanted = PackageRequest(products_of(request.target), package_directory(request.target))
+        packaged = await Get(PackagedModel, PackageRequest, wanted)
     except BuildError as error:
         return Attempt(address, hardware, None, Failure(error.stage, error.reason, error.log))
     except Exception as error:  # whatever else Pants finds wrong with it, such as an address that does not exist
@@ -124,9 +125,7 @@ async def written(attempts: Iterable[Attempt]) -> Digest:
 
 @goal_rule
 async def rebuild(targets: Targets, console: Console, workspace: Workspace, dist: DistDir) -> Rebuild:
-    models = sorted(
-        (target for target in targets if OnnxModelFieldSet.is_applicable(target)), key=lambda each: str(each.address)
-    )
+    models = sorted(filter(is_model, targets), key=lambda each: str(each.address))
     if not models:
         console.print_stderr("No models among the given targets. Try `./pants rebuild models::`.")
         return Rebuild(exit_code=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from typing import Optional
 
@@ -15,15 +16,14 @@ from autoclave_pants.engine import NamedFile, add_prefix, digest_of_entries, fil
 from autoclave_pants.errors import BuildError, missing_file
 from autoclave_pants.rules.actions import ActionRequest, References, request_json, succeed
 from autoclave_pants.rules.fetching import FetchedFile, FileRequest
-from autoclave_pants.target_types import (
+from autoclave_pants.target_types.fields import Sha256Field, SizeField, UrlField
+from autoclave_pants.target_types.sources import (
     ArchitectureField,
     LfsEndpointField,
     OnnxSourceFileField,
     ScaleField,
     SeedField,
-    Sha256Field,
-    SizeField,
-    UrlField,
+    SyntheticVersionField,
 )
 
 MODEL = "model.onnx"
@@ -45,6 +45,8 @@ class OnnxSource:
     sha256: str
     size: int
     synthetic: bool
+    filename: str
+    """Its own name, by which the files of a driving model may be told apart."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ async def remote_file(target: Target) -> Digest:
 
 async def synthesized(target: Target, references: References) -> Digest:
     """The ONNX file that a `synthetic_onnx` describes."""
+    version = target[SyntheticVersionField].value
     action = ActionRequest(
         module="autoclave.source.synthetic",
         request=request_json(
@@ -125,6 +128,7 @@ async def synthesized(target: Target, references: References) -> Digest:
                 "architecture": target[ArchitectureField].value,
                 "scale": target[ScaleField].value,
                 "seed": target[SeedField].value,
+                **({"behavior_version": version} if version else {}),
                 "output": f"out/{MODEL}",
             }
         ),
@@ -134,6 +138,14 @@ async def synthesized(target: Target, references: References) -> Digest:
         stage="Synthesize",
     )
     return (await succeed(action)).outputs
+
+
+def filename_of(target: Target) -> str:
+    """The name that the file has where it comes from. A synthetic model's says what it imitates."""
+    if target.has_field(ScaleField):
+        return f"synthetic_{target[ArchitectureField].value}.onnx"
+    place = target[OnnxSourceFileField].value or target[UrlField].value or ""
+    return posixpath.basename(place.partition("?")[0])
 
 
 @rule
@@ -151,7 +163,9 @@ async def onnx_source(request: SourceRequest, references: References) -> OnnxSou
             f"{target.address} is a {target.alias}, not an onnx_file or synthetic_onnx",
         )
     file = (await files_of(digest))[MODEL]
-    return OnnxSource(str(target.address), digest, file.fingerprint, file.serialized_bytes_length, synthetic)
+    return OnnxSource(
+        str(target.address), digest, file.fingerprint, file.serialized_bytes_length, synthetic, filename_of(target)
+    )
 
 
 @rule

@@ -17,7 +17,7 @@ from pants.util.strutil import help_text
 
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.toolchains import RENDERER_FIELDS, Component, Toolchain, ToolchainRequest
-from autoclave_pants.target_types import ToolchainPythonField
+from autoclave_pants.target_types.toolchains import ToolchainPythonField
 
 
 class ToolchainInfoSubsystem(GoalSubsystem):

@@ -41,25 +41,21 @@ from autoclave_pants.rules.fetching import (
 )
 from autoclave_pants.rules.interpreters import HostPython, HostPythonRequest
 from autoclave_pants.subsystem import AutoclaveSubsystem, PythonKind
-from autoclave_pants.target_types import (
+from autoclave_pants.target_types.fields import AddressesField, ProvidesField, Sha256Field, SizeField, UrlField
+from autoclave_pants.target_types.toolchains import (
     AbsentFlagsField,
     AdapterField,
-    AddressesField,
     ArchiveField,
     CommitField,
     ComponentField,
     DebLockSourceField,
-    ProvidesField,
     PythonVersionsField,
     ReleaseField,
-    Sha256Field,
-    SizeField,
     TinygradLockField,
     ToolchainComponentsField,
     ToolchainHipField,
     ToolchainPythonField,
     ToolchainTinygradField,
-    UrlField,
     VendoredPathField,
     WheelLockSourceField,
 )

@@ -1,0 +1,97 @@
+"""Rung 4 of one part: where its reference comes from, and how near to it the outputs have to be.
+
+Fields of a request:
+
+    reference         an .npz file that autoclave.parity.reference made, for an artifact of one part
+    reference_model   instead of it: the fp32 ONNX that the artifact was built from
+    reference_models  of a driving model instead: the fp32 ONNX files that it was built from, by part
+
+Warps need none of them: their reference is `autoclave.parity.warp_reference`.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from autoclave.artifact.model import Part, TensorSpec
+from autoclave.artifact.reader import Artifact
+from autoclave.errors import AutoclaveError
+from autoclave.native.model import Tensors
+from autoclave.native.tensor_files import read_tensors
+from autoclave.parity.check_file import PartCheck
+from autoclave.parity.gates import REFERENCE, GateResult, pixels_gate, reference_gate, skipped
+from autoclave.parity.tolerance import Tolerance
+from autoclave.parity.warp_reference import EQUAL_SHARE, warp_outputs
+
+NO_REFERENCE = "no reference model was given"
+
+References = tuple[Tensors, Tensors]
+"""Reference outputs for the check inputs and for those of the next seed."""
+
+
+def reference_results(
+    artifact: Artifact,
+    part: Part,
+    check: PartCheck,
+    outputs: Tensors,
+    request: Mapping[str, Any],
+    tolerance: Tolerance,
+) -> Iterator[GateResult]:
+    """What rung 4 says of the `outputs` of `part`. Raises `AutoclaveError` if the reference is of another model."""
+    if not isinstance(part.key, str):
+        reference = warp_outputs(part, artifact.header.metadata, check.inputs)
+        for spec in part.outputs:
+            yield pixels_gate(spec.name, outputs[spec.name], _reference_of(spec, reference), EQUAL_SHARE)
+        return
+    references = _references(artifact, part, check, request)
+    if references is None:
+        yield skipped(REFERENCE, NO_REFERENCE)
+        return
+    for spec in part.outputs:
+        reference, varied = (_reference_of(spec, tensors) for tensors in references)
+        yield from reference_gate(spec.name, outputs[spec.name], reference, varied, tolerance)
+
+
+def _references(artifact: Artifact, part: Part, check: PartCheck, request: Mapping[str, Any]) -> References | None:
+    if request.get("reference"):
+        return _read_references(Path(request["reference"]), part, check.seed)
+    # ONNX Runtime is needed for these only.
+    if request.get("reference_models"):
+        from autoclave.parity.policy_reference import PolicyReference
+        from autoclave.parity.reference import next_inputs
+
+        models = {name: Path(path) for name, path in request["reference_models"].items()}
+        reference = PolicyReference(models, artifact.header.metadata)
+        return reference.run(check.inputs), reference.run(next_inputs(check))
+    if request.get("reference_model"):
+        from autoclave.parity.reference import reference_outputs
+
+        return reference_outputs(Path(request["reference_model"]), check)
+    return None
+
+
+def _read_references(path: Path, part: Part, seed: int) -> References:
+    seeds = (seed, seed + 1)
+    specs = tuple(
+        TensorSpec(f"{number}/{spec.name}", spec.shape, _upcast(spec.dtype), buffer=0)
+        for number in seeds
+        for spec in part.outputs
+    )
+    tensors = read_tensors(path, specs)
+    first, second = ({spec.name: tensors[f"{number}/{spec.name}"] for spec in part.outputs} for number in seeds)
+    return first, second
+
+
+def _upcast(dtype: str) -> str:
+    return "float32" if dtype == "float16" else dtype
+
+
+def _reference_of(spec: TensorSpec, references: Tensors) -> Any:
+    """The reference for the output `spec`. Raises `AutoclaveError` if there is none or it has another shape."""
+    if spec.name not in references:
+        raise AutoclaveError(f"the reference model has no output {spec.name!r}; it has {', '.join(references)}")
+    if (shape := references[spec.name].shape) != spec.shape:
+        raise AutoclaveError(
+            f"the reference for {spec.name!r} is {list(shape)}, the artifact's output {list(spec.shape)}"
+        )
+    return references[spec.name]
