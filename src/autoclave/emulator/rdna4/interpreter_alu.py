@@ -80,7 +80,9 @@ def operation_of(machine: Machine, instruction: Instruction) -> LaneOperation:
 def _evaluate(binder: Binder, reads: Sequence[ReadLanes]) -> Evaluate:
     operation = operation_of(binder.machine, binder.instruction)
     compute: Callable[..., Any] = operation.compute
-    if binder.instruction.clamp and operation.saturated is not None:
+    if binder.instruction.clamp and not _is_float(binder.instruction):
+        if operation.saturated is None:
+            binder.unknown("with CLAMP has no rule")
         compute = operation.saturated
     if operation.takes == "signs":
         signs = [source.negated for source in binder.instruction.sources[:_SIGNS]]
@@ -156,15 +158,22 @@ def _write(binder: Binder) -> WriteResults:
     return write
 
 
-_CLAMPED = ("f16", "f32", "f64")
+_FLOATS = ("f16", "f32", "f64")
+_PACKED_FLOATS = "f16x2"
+
+
+def _is_float(instruction: Instruction) -> bool:
+    return instruction.destinations[0].type in (*_FLOATS, _PACKED_FLOATS)
 
 
 def _finished(binder: Binder, kind: str, write: WriteLanes) -> WriteLanes:
     multiplier = binder.instruction.multiplier
     clamped = binder.instruction.clamp
-    if kind == "f16x2" and clamped:
+    if multiplier and kind not in _FLOATS:
+        binder.unknown("with OMOD has no rule")
+    if kind == _PACKED_FLOATS and clamped:
         return lambda lanes, values: write(lanes, [*map(clamp_packed, values)])
-    if kind not in _CLAMPED or not (multiplier or clamped):
+    if kind not in _FLOATS or not (multiplier or clamped):
         return write
 
     def finish(bits: int) -> int:

@@ -5,6 +5,7 @@ Vector operands are read and written for some lanes at a time, a value each, in 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from autoclave.emulator.rdna4.instruction import (
     EXEC,
@@ -54,7 +55,7 @@ class Binder:
             self.unknown(f"names register {register.file}{number}; there are {limit}")
         return number
 
-    def unknown(self, what: str) -> None:
+    def unknown(self, what: str) -> NoReturn:
         """Raise `UnknownInstruction` for this instruction."""
         self.machine.unknown(self.instruction.pc, f"{self.instruction.name} {what}")
 
@@ -73,7 +74,7 @@ class Binder:
         if kind in _HALF_TYPES:
             shift = 16 if operand.high else 0
             return lambda: scalars[number] >> shift & _HALF
-        if kind in _DOUBLE_TYPES:
+        if kind in _DOUBLE_TYPES and number != SCC:
             upper = self.scalar_number(operand, 1)
             return lambda: scalars[number] | scalars[upper] << 32
         return lambda: scalars[number]

@@ -14,7 +14,7 @@ class LaneOperation:
     compute: from the bit patterns of the sources to that of the result, or of two results (value and carry).
     takes: "lane": the lane's number comes before the sources; "signs": two truths do, whether the first and the second source
     hold signed integers.
-    saturated: what is computed in place of `compute` where an integer operation has CLAMP; None where it means nothing.
+    saturated: what is computed in place of `compute` where an integer operation has CLAMP; None where there is no rule for that.
     """
 
     compute: Callable[..., Computed]

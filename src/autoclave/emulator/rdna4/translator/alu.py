@@ -9,9 +9,9 @@ from autoclave.emulator.rdna4.translator.alu_conversions import CONVERSIONS
 from autoclave.emulator.rdna4.translator.alu_differences import DIFFERENCES
 from autoclave.emulator.rdna4.translator.alu_division import DIVISION
 from autoclave.emulator.rdna4.translator.alu_floats import FLOATS
-from autoclave.emulator.rdna4.translator.alu_integers import INTEGERS
+from autoclave.emulator.rdna4.translator.alu_integers import INTEGER_RULES, INTEGERS
 from autoclave.emulator.rdna4.translator.alu_moves import MOVES
-from autoclave.emulator.rdna4.translator.alu_packed import PACKED
+from autoclave.emulator.rdna4.translator.alu_packed import DOTS_OF_INTEGERS, PACKED, PACKED_INTEGER_RULES
 from autoclave.emulator.rdna4.translator.alu_scalar import SCALAR_INTEGERS
 from autoclave.emulator.rdna4.translator.alu_scalar_floats import SCALAR_FLOATS
 from autoclave.emulator.rdna4.translator.wave import Wave
@@ -34,6 +34,14 @@ VECTOR: Mapping[str, Rule] = {**_ALONE, **{f"v_dual_{name}": _ALONE[f"v_{name}"]
 
 SCALAR: Mapping[str, Rule] = {**SCALAR_INTEGERS, **SCALAR_FLOATS}
 """Operations on scalars, but for those that change EXEC."""
+
+SATURATING: frozenset[str] = frozenset(
+    {
+        *(name for name, rule in {**INTEGER_RULES, **PACKED_INTEGER_RULES}.items() if rule.saturated is not None),
+        *DOTS_OF_INTEGERS,
+    }
+)
+"""Operations on integers that there is a rule for with CLAMP."""
 
 LOOKS_AT_BITS: frozenset[str] = frozenset(
     name for name in VECTOR if name.startswith(("v_cmp_class", "v_cmpx_class", "v_pack_b32"))

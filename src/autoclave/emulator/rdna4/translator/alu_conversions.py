@@ -149,11 +149,13 @@ def _integer_result(convert: Convert) -> Rule:
 
 
 def _pair(convert: Convert, of_bits: bool = False) -> Rule:
-    """Two results of 16 bits, the first in the lower half."""
+    """Two results of 16 bits, the first in the lower half. CLAMP is of floats only."""
 
     def run(wave: Wave, instruction: Instruction) -> None:
         values = (wave.bits(source) if of_bits else wave.number(source) for source in instruction.sources)
         low, high = (Half(bits=resized(wave.ir, convert(wave, value), 16)) for value in values)
+        if instruction.clamp:
+            low, high = (Half(number=wave.library("clamp_gradual", wave.half_number(half))) for half in (low, high))
         wave.write_halves(instruction.destinations[0], low, high)
 
     return run

@@ -150,7 +150,7 @@ def _prepare(wave: Wave, instruction: Instruction) -> None:
         "or", *(ir.compare_floats("oeq", each, number("0.0", each)) for each in (denominator, numerator))
     )
     nan = number("0x7FF8000000000000", scaled)
-    wave.write_number(instruction.destinations[0], ir.select(either, nan, scaled), canonical=False)
+    finish_float(wave, instruction, ir.select(either, nan, scaled))
     wave.write_mask(instruction.destinations[1], flag)
 
 

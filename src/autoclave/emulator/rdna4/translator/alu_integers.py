@@ -71,11 +71,18 @@ def _three(first: str, second: str) -> Compute:
 class IntegerRule:
     """compute: from a builder and the sources' bits to the result's.
 
-    saturated: what is computed where the instruction has CLAMP, None where CLAMP means nothing.
+    saturated: what is computed where the instruction has CLAMP; None where there is no rule for that.
     """
 
     compute: Compute
     saturated: Compute | None = None
+
+    def chosen(self, instruction: Instruction) -> Compute:
+        """What an instruction computes. With CLAMP there has to be a rule (`alu.SATURATING`)."""
+        if not instruction.clamp:
+            return self.compute
+        assert self.saturated is not None
+        return self.saturated
 
 
 def _saturating(operation: str, signed: bool) -> Compute:
@@ -198,8 +205,7 @@ def integer_rule(rule: IntegerRule) -> Callable[[Wave, Instruction], None]:
     """The vector operation of a rule."""
 
     def run(wave: Wave, instruction: Instruction) -> None:
-        compute = rule.saturated if instruction.clamp and rule.saturated is not None else rule.compute
-        value = compute(wave.ir, *(wave.bits(source) for source in instruction.sources))
+        value = rule.chosen(instruction)(wave.ir, *(wave.bits(source) for source in instruction.sources))
         wave.write(instruction.destinations[0], value)
 
     return run

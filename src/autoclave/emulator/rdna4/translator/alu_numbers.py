@@ -24,11 +24,17 @@ def finish_float(
     half = destination.type == "f16"
     if half and not exact:
         value = round_half(wave, value)
+    wave.write_number(destination, *modified(wave, instruction, value, canonical))
+
+
+def modified(wave: Wave, instruction: Instruction, value: Value, canonical: bool) -> tuple[Value, bool]:
+    """A float result after OMOD and CLAMP, and whether its NaNs are canonical. Scalars or vectors."""
     if instruction.multiplier:
-        value, canonical = _multiplied(wave, value, instruction.multiplier, destination.type), False
+        kind = instruction.destinations[0].type
+        value, canonical = _multiplied(wave, value, instruction.multiplier, kind), False
     if instruction.clamp:
         value, canonical = wave.library(of_width("clamp", value), value), True
-    wave.write_number(destination, value, canonical)
+    return value, canonical
 
 
 def _multiplied(wave: Wave, value: Value, multiplier: int, type_: str) -> Value:

@@ -78,7 +78,7 @@ def _zero_limited(wave: Wave, instruction: Instruction, second: bool) -> Value |
 
 def _packed_integers(rule: IntegerRule) -> Rule:
     def run(wave: Wave, instruction: Instruction) -> None:
-        compute = rule.saturated if instruction.clamp and rule.saturated is not None else rule.compute
+        compute = rule.chosen(instruction)
         low, high = (
             Half(bits=compute(wave.ir, *(_bits_of_half(wave, source, second) for source in instruction.sources)))
             for second in (False, True)
@@ -193,11 +193,30 @@ _SUMS = {
     "v_dot2acc_f32_bf16": _dot2(_same),
     "v_dot2_f16_f16": _dot2(round_half),
     "v_dot2_bf16_bf16": _dot2(round_bfloat),
-    "v_dot4_u32_u8": _dot_integers(8, False),
-    "v_dot8_u32_u4": _dot_integers(4, False),
-    "v_dot4_i32_iu8": _dot_integers(8, True),
-    "v_dot8_i32_iu4": _dot_integers(4, True),
 }
+
+DOTS_OF_INTEGERS = {
+    "v_dot4_u32_u8": (8, False),
+    "v_dot8_u32_u4": (4, False),
+    "v_dot4_i32_iu8": (8, True),
+    "v_dot8_i32_iu4": (4, True),
+}
+"""Bits of their factors, and whether these may be signed. All saturate with CLAMP."""
+
+PACKED_INTEGER_RULES: dict[str, IntegerRule] = {
+    **{f"v_pk_{name}_{kind}": INTEGER_RULES[f"v_{name}_{kind}"] for name in ("min", "max") for kind in ("i16", "u16")},
+    **{
+        f"v_pk_{name}_{kind}": INTEGER_RULES[f"v_{name}_nc_{kind}"]
+        for name in ("add", "sub")
+        for kind in ("i16", "u16")
+    },
+    **{f"v_pk_mad_{kind}": mad(16, kind == "i16", 16) for kind in ("i16", "u16")},
+    "v_pk_mul_lo_u16": IntegerRule(binary("mul")),
+    "v_pk_lshlrev_b16": IntegerRule(swapped(shift_left)),
+    "v_pk_lshrrev_b16": IntegerRule(swapped(shift_right)),
+    "v_pk_ashrrev_i16": IntegerRule(swapped(shift_right_signed)),
+}
+"""By name, of each half."""
 
 _FLOATS = ("add", "mul", "fma", "fmac", "min_num", "max_num", "minimum", "maximum")
 
@@ -206,24 +225,11 @@ PACKED: dict[str, Rule] = {
         f"v_pk_{name}_f16": _packed_floats(next(rule for rule in FLOAT_RULES[name] if "f16" in rule.types))
         for name in _FLOATS
     },
-    **{
-        f"v_pk_{name}_{kind}": _packed_integers(INTEGER_RULES[f"v_{name}_{kind}"])
-        for name in ("min", "max")
-        for kind in ("i16", "u16")
-    },
-    **{
-        f"v_pk_{name}_{kind}": _packed_integers(INTEGER_RULES[f"v_{name}_nc_{kind}"])
-        for name in ("add", "sub")
-        for kind in ("i16", "u16")
-    },
-    **{f"v_pk_mad_{kind}": _packed_integers(mad(16, kind == "i16", 16)) for kind in ("i16", "u16")},
-    "v_pk_mul_lo_u16": _packed_integers(IntegerRule(binary("mul"))),
-    "v_pk_lshlrev_b16": _packed_integers(IntegerRule(swapped(shift_left))),
-    "v_pk_lshrrev_b16": _packed_integers(IntegerRule(swapped(shift_right))),
-    "v_pk_ashrrev_i16": _packed_integers(IntegerRule(swapped(shift_right_signed))),
+    **{name: _packed_integers(rule) for name, rule in PACKED_INTEGER_RULES.items()},
     "v_fma_mix_f32": _mixed("fma_single"),
     "v_fma_mixlo_f16": _mixed("fma_mixed_half"),
     "v_fma_mixhi_f16": _mixed("fma_mixed_half"),
     **_SUMS,
+    **{name: _dot_integers(bits, signed) for name, (bits, signed) in DOTS_OF_INTEGERS.items()},
 }
 """By name."""

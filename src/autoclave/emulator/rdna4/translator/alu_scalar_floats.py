@@ -7,7 +7,7 @@ from autoclave.emulator.rdna4.instruction import Destination, Instruction, Sourc
 from autoclave.emulator.rdna4.translator import alu_conversions as conversions
 from autoclave.emulator.rdna4.translator.alu_compares import FLOAT_CONDITIONS
 from autoclave.emulator.rdna4.translator.alu_floats import FLOAT_RULES, FloatRule
-from autoclave.emulator.rdna4.translator.alu_numbers import round_half
+from autoclave.emulator.rdna4.translator.alu_numbers import modified, round_half
 from autoclave.emulator.rdna4.translator.wave import Wave
 
 Rule = Callable[[Wave, Instruction], None]
@@ -26,7 +26,8 @@ def _write_float(wave: Wave, instruction: Instruction, value: Value, exact: bool
     half = destination.type.startswith("f16")
     if half and not exact:
         value = round_half(wave, value)
-    wave.write_scalar_number(Destination(destination.operand, "f16" if half else destination.type), value, False)
+    value, canonical = modified(wave, instruction, value, False)
+    wave.write_scalar_number(Destination(destination.operand, "f16" if half else destination.type), value, canonical)
 
 
 def _float_compare(condition: str) -> Rule:

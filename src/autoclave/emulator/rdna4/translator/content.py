@@ -24,6 +24,11 @@ class Half:
     high: bool = False
     zero: bool = False
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the float says all of it: it was computed, or is 0."""
+        return self.zero or (self.number is not None and self.bits is None and self.whole is None)
+
 
 @dataclass(slots=True, eq=False)
 class Content:
@@ -38,3 +43,15 @@ class Content:
     loose: bool = False
     scalar: Value | None = None
     halves: tuple[Half, Half] | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the float says all of it: it was computed, or is 0."""
+        if self.scalar is not None:
+            return self.scalar.text == "0"
+        return self.number is not None and self.bits is None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its halves are apart, so that bits would have to be made of them."""
+        return self.halves is not None and self.bits is None and self.number is None

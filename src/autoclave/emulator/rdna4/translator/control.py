@@ -47,7 +47,7 @@ class Control:
             wave.set_full(full[place + 1])
         condition = self._condition(block.condition) if block.condition else None
         uses = self.observation.at_end(block)
-        wave.finish(uses.live, uses.observed)
+        wave.finish(uses)
         self.workgroups.spend(wave.ir.with_constant("mul", self.active, block.weight))
         if block.barrier and self.workgroups.waits:
             self.workgroups.check_budget()

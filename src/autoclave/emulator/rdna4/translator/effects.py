@@ -8,7 +8,8 @@ from functools import cache
 from autoclave.emulator.rdna4.instruction import EXEC, VCC, Destination, Instruction, Register, Source
 from autoclave.emulator.rdna4.translator.variables import scalar_place, vector_place
 
-_FLOATS = frozenset({"f16", "f32", "f64", "f16x2"})
+_SINGLES = frozenset({"f32"})
+_HALVES = frozenset({"f16", "f16x2"})
 _HALF_TYPES = frozenset({"f16", "bf16", "b16", "u16", "i16"})
 _WIDE_TYPES = frozenset({"f64", "b64", "u64", "i64"})
 
@@ -28,12 +29,13 @@ _COMPARES = re.compile(r"v_cmpx_\w+")
 class Effect:
     """Sets of places.
 
-    read, observed: that are read, and whose bits are looked at. written: that change. replaced: of those, all that change in every lane
+    read: that are read. observed, observed_halves: whose bits are looked at, by others than readers of f32 and than readers of f16. written: that change. replaced: of those, all that change in every lane
     that is on. across: read in lanes that may be off. changes_exec: EXEC is written.
     """
 
     read: int
     observed: int
+    observed_halves: int
     written: int
     replaced: int
     across: int
@@ -63,6 +65,7 @@ def effect_of(instruction: Instruction, looks_at_bits: frozenset[str] = frozense
         return Effect(
             first.read | second.read,
             first.observed | second.observed,
+            first.observed_halves | second.observed_halves,
             first.written | second.written,
             first.replaced | second.replaced,
             first.across | second.across,
@@ -70,21 +73,22 @@ def effect_of(instruction: Instruction, looks_at_bits: frozenset[str] = frozense
         )
     name = instruction.name
     tolerant = name.startswith("v_") and not _BITS.match(name) and name not in looks_at_bits
-    read = observed = written = 0
+    read = observed = observed_halves = written = 0
     for source in instruction.sources:
         places = _read(source)
         read |= places
-        if not (tolerant and source.type in _FLOATS):
+        if not (tolerant and source.type in _SINGLES):
             observed |= places
+        if not (tolerant and source.type in _HALVES):
+            observed_halves |= places
     for destination in instruction.destinations:
         written |= _written(destination)
     partial = name.startswith("v_writelane") or (instruction.dpp is not None) or "_d16" in name
     exec_changes = changes_exec(instruction)
     if exec_changes:
         written |= scalar_place(EXEC)
-    return Effect(
-        read, observed, written, 0 if partial else written, read if reads_across(instruction) else 0, exec_changes
-    )
+    replaced, across = 0 if partial else written, read if reads_across(instruction) else 0
+    return Effect(read, observed, observed_halves, written, replaced, across, exec_changes)
 
 
 ALWAYS = scalar_place(EXEC)

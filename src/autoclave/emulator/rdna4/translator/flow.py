@@ -25,7 +25,7 @@ NOTHING = frozenset(
         "s_wait_alu", "s_wait_idle", "s_wait_event", "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt",
         "s_wait_expcnt", "s_wait_dscnt", "s_wait_kmcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_xcnt",
         "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
-        "s_dcache_inv", "global_inv", "global_wb", "global_wbinv", "buffer_gl0_inv", "v_nop", "s_ttracedata", "s_ttracedata_imm",
+        "s_dcache_inv", "global_inv", "global_wb", "global_wbinv", "buffer_gl0_inv", "v_nop", "v_pipeflush", "s_ttracedata", "s_ttracedata_imm",
         "s_incperflevel", "s_decperflevel", "s_wakeup",
     }
 )  # fmt: skip

@@ -4,9 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from autoclave.emulator.launch import KernelCode
 from autoclave.emulator.rdna4.instruction import Instruction
+from autoclave.emulator.rdna4.translator.alu import SATURATING
 from autoclave.emulator.rdna4.translator.flow import Block
 from autoclave.emulator.rdna4.translator.lane_moves import known_dpp
 from autoclave.errors import UnknownInstruction
+
+_FLOATS = ("f16", "f32", "f64")
+_PACKED_FLOATS = "f16x2"
 
 
 def refuse_unknown(kernel: KernelCode, blocks: Sequence[Block], rules: Mapping[str, object]) -> None:
@@ -34,4 +38,7 @@ def _reason(instruction: Instruction, rules: Mapping[str, object]) -> str | None
         return ""
     if instruction.dpp is not None and not known_dpp(instruction.dpp):
         return f"with a DPP control of {instruction.dpp.control:#x}"
-    return None
+    kind = instruction.destinations[0].type if instruction.destinations else ""
+    if instruction.clamp and kind not in (*_FLOATS, _PACKED_FLOATS) and instruction.name not in SATURATING:
+        return "with CLAMP"
+    return "with OMOD" if instruction.multiplier and kind not in _FLOATS else None

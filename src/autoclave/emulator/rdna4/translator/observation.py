@@ -14,27 +14,37 @@ from autoclave.emulator.rdna4.translator.flow import Block
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Sets of places: read at all, looked at as bits, and read later in lanes that are off now."""
+    """Sets of places that are read later.
+
+    live: read at all. observed, observed_halves: their bits are looked at, as `Effect` says. kept: read in lanes that are off now.
+    """
 
     live: int
     observed: int
+    observed_halves: int
     kept: int
 
     def __or__(self, other: "Uses") -> "Uses":
-        return Uses(self.live | other.live, self.observed | other.observed, self.kept | other.kept)
+        return Uses(
+            self.live | other.live,
+            self.observed | other.observed,
+            self.observed_halves | other.observed_halves,
+            self.kept | other.kept,
+        )
 
     def before(self, effect: Effect, full: bool) -> "Uses":
         """The uses in front of an instruction. full: all lanes are on there."""
         replaced = effect.replaced if full else effect.replaced & ~self.kept
         live = self.live & ~replaced | effect.read
         observed = self.observed & ~replaced | effect.observed
-        if full:
-            return Uses(live, observed, effect.across)
-        kept = self.kept | effect.across
-        return Uses(live, observed, kept | self.live if effect.changes_exec else kept)
+        observed_halves = self.observed_halves & ~replaced | effect.observed_halves
+        kept = effect.across
+        if not full:
+            kept |= self.kept | (self.live if effect.changes_exec else 0)
+        return Uses(live, observed, observed_halves, kept)
 
 
-NOTHING = Uses(0, 0, 0)
+NOTHING = Uses(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ class Observation:
 
     def at_end(self, block: Block) -> Uses:
         """Those where a block ends, behind its branch."""
-        uses = Uses(ALWAYS, ALWAYS, 0)
+        uses = Uses(ALWAYS, ALWAYS, ALWAYS, 0)
         for successor in block.successors:
             uses |= self.at_begin[successor]
         return uses
@@ -77,8 +87,8 @@ def _through(block: Block, effects: Sequence[Effect], execution: Execution, begi
         uses |= begin[successor]
     if block.condition is not None:
         condition = read_by_condition(block.condition)
-        uses |= Uses(condition, condition, 0)
-    uses |= Uses(ALWAYS, ALWAYS, 0)
+        uses |= Uses(condition, condition, condition, 0)
+    uses |= Uses(ALWAYS, ALWAYS, ALWAYS, 0)
     found = [uses]
     full = execution.full[block.number]
     for place in range(len(effects) - 1, -1, -1):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from autoclave.emulator.ir import Value, constant
-from autoclave.emulator.rdna4.instruction import NULL
+from autoclave.emulator.rdna4.instruction import NULL, SCC
 from autoclave.emulator.rdna4.translator.forms import Forms
 from autoclave.emulator.rdna4.translator.variables import SCALAR_PLACE, Variables
 
@@ -40,12 +40,14 @@ class Scalars:
     def _word(self, number: int) -> Word:
         if number == NULL:
             return Word(constant(0, "i32"))
+        if number == SCC:
+            return Word(self._ir.convert("zext", self.scc(), "i32"))
         if number not in self._known:
             self._known[number] = Word(self._variables.load_scalar(number))
         return self._known[number]
 
     def read(self, number: int) -> Value:
-        """A register as i32."""
+        """A register as i32; SCC is 0 or 1."""
         word = self._word(number)
         if word.bits is None:
             assert word.mask is not None
@@ -53,9 +55,9 @@ class Scalars:
         return word.bits
 
     def read_pair(self, number: int) -> Value:
-        """Two registers as i64."""
-        if number == NULL:
-            return constant(0, "i64")
+        """Two registers as i64; null and SCC, which are single, extended by zeros."""
+        if number in (NULL, SCC):
+            return self._ir.convert("zext", self.read(number), "i64")
         low, high = self.read(number), self.read(number + 1)
         wide = self._ir.with_constant("shl", self._ir.convert("zext", high, "i64"), 32)
         return self._ir.binary("or", wide, self._ir.convert("zext", low, "i64"))

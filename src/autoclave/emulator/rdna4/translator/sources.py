@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of
-from autoclave.emulator.rdna4.instruction import SCC, Literal32, Register, Source
+from autoclave.emulator.rdna4.instruction import Literal32, Register, Source
 from autoclave.emulator.rdna4.translator.content import Content, Half
 from autoclave.emulator.rdna4.translator.forms import Forms
 from autoclave.emulator.rdna4.translator.scalars import Scalars
@@ -47,12 +47,8 @@ class Sources:
         if width == 64:
             return self._pair(operand)
         if operand.file == "s":
-            return self.forms.vector(self._word(operand.number))
+            return self.forms.vector(self.scalars.read(operand.number))
         return self.forms.bits(self.content(operand.number))
-
-    def _word(self, number: int) -> Value:
-        """A scalar register, or SCC, as i32."""
-        return self.ir.convert("zext", self.scc(), "i32") if number == SCC else self.scalars.read(number)
 
     def _pair(self, operand: Register) -> Value:
         """Two registers as <lanes x i64>."""
@@ -124,8 +120,6 @@ class Sources:
         if isinstance(source.operand, Literal32):
             return constant(source.operand.bits & ((1 << width) - 1), f"i{width}")
         operand = source.operand
-        if operand.file == "s" and operand.number == SCC:
-            return self.ir.convert("zext", self.scc(), f"i{width}")
         if width == 64:
             return self.scalars.read_pair(operand.number)
         word = self.scalars.read(operand.number)
@@ -195,7 +189,7 @@ class Sources:
             return self._content(constant(operand.bits, "i32"))
         if operand.file == "v":
             return self.content(operand.number)
-        return Content(scalar=self._word(operand.number))
+        return Content(scalar=self.scalars.read(operand.number))
 
     # Conversions
 

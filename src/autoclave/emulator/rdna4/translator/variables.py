@@ -19,6 +19,11 @@ def vector_place(number: int, halves: int = 3) -> int:
     return (halves & 1) << number | (halves >> 1) << (VECTOR_REGISTERS + number)
 
 
+def halves_in(places: int, number: int) -> int:
+    """Which halves of a vector register are in a set: 1 the lower one, 2 the upper one."""
+    return places >> number & 1 | (places >> (VECTOR_REGISTERS + number) & 1) << 1
+
+
 def scalar_place(number: int) -> int:
     """The set of a scalar register."""
     return 1 << (SCALAR_PLACE + number)
@@ -73,16 +78,17 @@ class Variables:
         """Whether lanes that are off may be asked for these halves."""
         return bool(kept & vector_place(number, halves))
 
-    def stored(self, forms: Forms, content: Content, number: int, live: int, observed: int) -> Value | None:
-        """What of a content is stored at a block's end; None if nobody reads it. NaNs stay as they are where no bits are looked at."""
-        alive = live >> number & 1 | (live >> (VECTOR_REGISTERS + number) & 1) << 1
-        looked_at = observed >> number & 1 | (observed >> (VECTOR_REGISTERS + number) & 1) << 1
+    def stored(self, forms: Forms, content: Content, alive: int, observed: int, observed_halves: int) -> Value | None:
+        """What of a content is stored at a block's end; None if nobody reads it. NaNs stay as they are where no bits are looked at.
+
+        The halves that are read later, and those whose bits are looked at of a float, of two halves.
+        """
         if not alive:
             return None
-        if content.bits is None and content.number is not None and not looked_at:
+        if content.bits is None and content.number is not None and not observed:
             return forms.ir.convert("bitcast", content.number, "i32")
         if content.bits is None and content.number is None and content.halves is not None:
-            return self._stored_halves(forms, content, alive, looked_at)
+            return self._stored_halves(forms, content, alive, observed_halves)
         return forms.bits(content)
 
     def _stored_halves(self, forms: Forms, content: Content, alive: int, looked_at: int) -> Value:

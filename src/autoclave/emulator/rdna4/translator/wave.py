@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from autoclave.emulator.ir import Value, constant, element_type, lanes_of
 from autoclave.emulator.rdna4.instruction import EXEC, NULL, Destination, Register, Source
 from autoclave.emulator.rdna4.translator.content import Content, Half
+from autoclave.emulator.rdna4.translator.observation import Uses
 from autoclave.emulator.rdna4.translator.scalars import WAVE
 from autoclave.emulator.rdna4.translator.sources import Sources, width_of
 from autoclave.emulator.rdna4.translator.variables import (
     SCALAR_PLACE,
     SCALAR_REGISTERS,
     VECTOR_REGISTERS,
+    halves_in,
     vector_place,
 )
 
@@ -146,12 +148,14 @@ class Wave(Sources):
             self._put_half(register, half)
             return
         new, old = self._whole(chosen.operand), self._whole(other.operand)
-        if not (_is_packed(new) or _is_packed(old)):
+        if not (new.is_packed or old.is_packed):
             self._put(register.number, self._merged(condition, new, old, 3))
             return
         pairs = zip(self.forms.halves(new), self.forms.halves(old), strict=True)
         low, high = (
-            self._merged_half(condition, *pair) if self.live & vector_place(register.number, 1 + place) else _unseen()
+            self._merged_half(condition, *pair)
+            if self.live & vector_place(register.number, 1 + place)
+            else Half(zero=True)
             for place, pair in enumerate(pairs)
         )
         self._put(register.number, Content(halves=(low, high)))
@@ -202,13 +206,13 @@ class Wave(Sources):
             if halves == 1:
                 return Content(halves=(self._merged_half(on, low, before[0]), high))
             return Content(halves=(low, self._merged_half(on, high, before[1])))
-        if _holds_number(new) and _holds_number(old):
+        if new.is_number and old.is_number:
             number = self.ir.select(on, self.forms.number(new), self.forms.number(old))
             return Content(number=number, loose=new.loose or old.loose)
         return Content(bits=self.ir.select(on, self.forms.bits(new), self.forms.bits(old)))
 
     def _merged_half(self, on: Value, new: Half, old: Half) -> Half:
-        if _is_number(new) and _is_number(old):
+        if new.is_number and old.is_number:
             number = self.ir.select(on, self.half_number(new), self.half_number(old))
             return Half(number=number, loose=new.loose or old.loose)
         return Half(bits=self.ir.select(on, self.half_bits(new), self.half_bits(old)))
@@ -263,38 +267,17 @@ class Wave(Sources):
         scc = self.scalars.variable_of_scc()
         return kept if scc is None else [*kept, (scc, "i1")]
 
-    def finish(self, live: int, observed: int) -> None:
-        """Put what the block wrote into variables. live, observed: places that are read later, and whose bits are looked at."""
+    def finish(self, uses: Uses) -> None:
+        """Put what the block wrote into variables, as far as it is used later."""
         for number in self._written:
-            value = self.variables.stored(self.forms, self._known[number], number, live, observed)
+            used = (halves_in(places, number) for places in (uses.live, uses.observed, uses.observed_halves))
+            value = self.variables.stored(self.forms, self._known[number], *used)
             if value is not None:
                 self.variables.store_vector(number, value)
-        self.scalars.finish(live)
+        self.scalars.finish(uses.live)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Around IR that does not always run: forget afterwards what was made there."""
         with self.forms.aside(), self.scalars.aside():
             yield
-
-
-def _holds_number(content: Content) -> bool:
-    """Whether a content's float says all of it: it was computed, or is 0."""
-    if content.scalar is not None:
-        return content.scalar.text == "0"
-    return content.number is not None and content.bits is None
-
-
-def _is_number(half: Half) -> bool:
-    """The same of a half."""
-    return half.zero or (half.number is not None and half.bits is None and half.whole is None)
-
-
-def _is_packed(content: Content) -> bool:
-    """Whether its halves are apart, so that bits would have to be made of them."""
-    return content.halves is not None and content.bits is None and content.number is None
-
-
-def _unseen() -> Half:
-    """A half that nobody reads."""
-    return Half(zero=True)
