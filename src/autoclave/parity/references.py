@@ -3,7 +3,7 @@
 Fields of a request:
 
     reference         an .npz file that autoclave.parity.reference made, for an artifact of one part
-    reference_model   instead of it: the fp32 ONNX that the artifact was built from
+    reference_model   instead of it: the one fp32 ONNX that the artifact was built from
     reference_models  of a driving model instead: the fp32 ONNX files that it was built from, by part
 
 Warps need none of them: their reference is `autoclave.parity.warp_reference`.
@@ -56,11 +56,10 @@ def _references(artifact: Artifact, part: Part, check: PartCheck, request: Mappi
     if request.get("reference"):
         return _read_references(Path(request["reference"]), part, check.seed)
     # ONNX Runtime is needed for these only.
-    if request.get("reference_models"):
+    if models := _reference_models(artifact, request):
         from autoclave.parity.policy_reference import PolicyReference
         from autoclave.parity.reference import next_inputs
 
-        models = {name: Path(path) for name, path in request["reference_models"].items()}
         reference = PolicyReference(models, artifact.header.metadata)
         return reference.run(check.inputs), reference.run(next_inputs(check))
     if request.get("reference_model"):
@@ -68,6 +67,18 @@ def _references(artifact: Artifact, part: Part, check: PartCheck, request: Mappi
 
         return reference_outputs(Path(request["reference_model"]), check)
     return None
+
+
+def _reference_models(artifact: Artifact, request: Mapping[str, Any]) -> dict[str, Path]:
+    """The models of a driving model's parts. One that consists of one file may have it as `reference_model`, too."""
+    if request.get("reference_models"):
+        return {name: Path(path) for name, path in request["reference_models"].items()}
+    parts = list(artifact.header.metadata.get("driving", {}).get("parts", ()))
+    if not parts or not request.get("reference_model"):
+        return {}
+    if len(parts) > 1:
+        raise AutoclaveError(f"the artifact is made of {' and '.join(parts)}: one reference model is not enough")
+    return {parts[0]: Path(request["reference_model"])}
 
 
 def _read_references(path: Path, part: Part, seed: int) -> References:

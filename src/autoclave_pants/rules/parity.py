@@ -188,7 +188,9 @@ async def test_parity(
     fields = batch.single_element
     actions: list[ActionRequest] = []
     try:
-        for product in await tested_products(fields.address, fields.model):
+        products = await tested_products(fields.address, fields.model)
+        await MultiGet(Get(CheckFile, CheckRequest(product.model)) for product in products)  # all at once
+        for product in products:
             actions.append(await parity_action(fields, product.model, not actions, test, references.toolchain))
         results = await MultiGet(Get(ActionResult, ActionRequest, action) for action in actions)
     except BuildError as error:

@@ -18,6 +18,7 @@ from autoclave.parity.check_file import PartCheck, Recorder
 from autoclave.parity.emulated.cross_check import cross_check_results
 from autoclave.parity.emulated.evidence import collect_evidence, evidence_result
 from autoclave.parity.emulated.inspection import inspect_kernels
+from autoclave.parity.emulated.matrices import matrix_results
 from autoclave.parity.gates import DEVICE, GateResult, skipped
 from autoclave.parity.hardware import Runner, Ways
 
@@ -52,10 +53,11 @@ class EmulatedHardware:
         return EmulatedModel(artifact, part.key, placement, _translations(request))
 
     def further_results(self, runner: Runner, check: PartCheck, request: Mapping[str, Any]) -> Iterator[GateResult]:
-        """The cross-check by the interpreter and the evidence for the rules of arithmetic."""
+        """The cross-check by the interpreter, lanes of products of matrices, and the evidence for the rules of arithmetic."""
         assert isinstance(runner, EmulatedModel)
         kernels = tuple(inspect_kernels(runner, check.inputs))
         yield from cross_check_results(kernels)
+        yield from matrix_results(kernels)
         evidence = collect_evidence(runner, {kernel.number: kernel.mix for kernel in kernels})
         yield evidence_result(evidence, bool(request.get("require_hardware_evidence")))
         if not request.get("device_recording"):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from autoclave.emulator.interpretation import Interpreter
+from autoclave.emulator.interpretation import Interpreter, MatrixUse
 from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.launch import Launch
 from autoclave.emulator.model import EmulatedModel, Step
@@ -18,13 +18,17 @@ from autoclave.parity.emulated.evidence import Mix
 
 @dataclass(frozen=True, slots=True)
 class InspectedKernel:
-    """What the interpreter says of kernel number `number`, or why it cannot. `mix`: what one of its threads, or waves of them, executes."""
+    """What the interpreter says of kernel number `number`, or why it cannot.
+
+    mix: what one of its threads, or waves of them, executes. matrices: None of a GPU without products of matrices.
+    """
 
     number: int
     name: str
     checked: CrossCheck | None
     mix: Mix
     reason: str = ""
+    matrices: MatrixUse | None = None
 
 
 def inspect_kernels(model: EmulatedModel, inputs: Tensors) -> Iterator[InspectedKernel]:
@@ -41,14 +45,16 @@ def inspect_kernels(model: EmulatedModel, inputs: Tensors) -> Iterator[Inspected
 def _inspected(model: EmulatedModel, step: Step, number: int) -> InspectedKernel:
     assert step.launch is not None
     counts = Counter[Any]()
-    interpreter = interpretation_of(step.launch.kernel).counter(step.launch.kernel, counts)
+    known = interpretation_of(step.launch.kernel)
+    interpreter = known.counter(step.launch.kernel, counts)
+    matrices = known.matrix_use(step.launch, interpreter.instructions) if known.matrix_use else None
     try:
         _count(interpreter, step.launch)
         checked = cross_check(step.launch, lambda: model.execute(step), interpreter=interpreter)
     except BudgetExceeded as error:
         model.execute(step)
-        return InspectedKernel(number, step.name, None, counts, str(error))
-    return InspectedKernel(number, step.name, checked, counts)
+        return InspectedKernel(number, step.name, None, counts, str(error), matrices)
+    return InspectedKernel(number, step.name, checked, counts, matrices=matrices)
 
 
 def _count(interpreter: Interpreter, launch: Launch) -> None:
