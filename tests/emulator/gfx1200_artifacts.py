@@ -28,6 +28,7 @@ define amdgpu_kernel void @{name}(ptr addrspace(1) %out, ptr addrspace(1) %left,
 }}
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
+declare <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half>, <8 x half>, <8 x float>)
 attributes #0 = {{ "amdgpu-flat-work-group-size"="1,4" "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id" }}
 """
 
@@ -35,7 +36,12 @@ DOUBLE = ("float", "  %sum = fadd float %a, %b\n  %result = fmul float %sum, 1.5
 MULTIPLY = ("float", "  %result = fmul float %a, %b")
 ADD_BYTES = ("i8", "  %wide = uitofp i8 %b to float\n  %result = fadd float %a, %wide")
 ASTRAY = ("i8", "  %past = getelementptr float, ptr addrspace(1) %out.at, i32 1000\n  store float %a, ptr addrspace(1) %past\n  %result = fadd float %a, %a")  # fmt: skip
-"""Type of the right operand and what is computed; the last writes outside of its buffer."""
+MULTIPLY_MATRICES = ("i8", """  %product = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> zeroinitializer, <8 x half> zeroinitializer, <8 x float> zeroinitializer)
+  %zero = extractelement <8 x float> %product, i32 0
+  %wide = uitofp i8 %b to float
+  %sum = fadd float %a, %wide
+  %result = fadd float %sum, %zero""")  # fmt: skip
+"""Type of the right operand and what is computed. ASTRAY writes outside of its buffer; MULTIPLY_MATRICES, with 4 of a wave's 32 lanes."""
 
 
 def write_gfx1200_artifact(path: Path, last: tuple[str, str] = ADD_BYTES, weights: np.ndarray = WEIGHTS) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from emulator.a630_artifacts import ADD_BYTES, ASTRAY, DOUBLE, MULTIPLY, WEIGHTS, expected_result, write_artifact
 from emulator.a630_programs import code_of, ins
+from emulator.gfx1200_artifacts import MULTIPLY_MATRICES, write_gfx1200_artifact
 from parity.reference_models import write_reference
 
 from autoclave.artifact.reader import open_artifact
@@ -162,6 +163,24 @@ def test_kernel_that_reaches_astray_is_a_failure(directory: Path, run_action: Ru
 
     assert done.code == 1
     assert "FAILED  rung 3 replay: all outputs: " in done.stdout and "astray" in done.stdout
+
+
+def test_matrices_that_not_all_lanes_multiply_are_a_warning(directory: Path, run_action: RunAction) -> None:
+    write_gfx1200_artifact(directory / "model.pkl", MULTIPLY_MATRICES)
+    assert run_action(record.main, RECORD).code == 0
+
+    done = run_action(parity.main, CHECK)
+
+    assert done.code == 0
+    assert "WARNING rung 3 replay, matrices: kernel 2 add_bytes: lanes may not all reach its products" in done.stdout
+    assert "compile it with a renderer that keeps them in place (docs/toolchains.md" in done.stdout
+
+
+def test_artifact_without_matrices_has_no_word_of_them(directory: Path, run_action: RunAction) -> None:
+    write_gfx1200_artifact(directory / "model.pkl")
+    assert run_action(record.main, RECORD).code == 0
+
+    assert "matrices" not in run_action(parity.main, CHECK).stdout
 
 
 def test_wrong_translation_is_caught_by_the_interpreter(

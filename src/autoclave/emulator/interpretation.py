@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,6 +48,14 @@ class Trace(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixUse:
+    """How many products of matrices a kernel has, and at which program counters those are that lanes may not all reach."""
+
+    products: int
+    partial: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Interpretation:
     """What interprets a GPU's kernels.
 
@@ -57,6 +65,7 @@ class Interpretation:
     decode, disassembly: a kernel's instructions, and as lines of text, from its code and its name.
     operations: the names of what an instruction does, which are two where it is a pair.
     rules: the table of arithmetic. rules_of: the names of those that an instruction's results rely on.
+    matrix_use: of a launch, whose kernel has these instructions; None of a GPU without products of matrices.
     """
 
     unit: int
@@ -70,6 +79,7 @@ class Interpretation:
     rules: Mapping[str, Rule]
     rules_of: Callable[[Any], tuple[str, ...]]
     trace: Trace
+    matrix_use: Callable[[Launch, Sequence[Any]], MatrixUse] | None = None
 
     def units(self, launch: Launch) -> int:
         """Units of a workgroup; the last may have fewer threads."""

@@ -11,6 +11,7 @@ from autoclave.emulator.rdna4.instruction import Instruction
 from autoclave.emulator.rdna4.interpreter import Interpreter
 from autoclave.emulator.rdna4.launch import KernelCode
 from autoclave.emulator.rdna4.machine import WAVE, Machine
+from autoclave.emulator.rdna4.matrices import matrix_use
 from autoclave.emulator.rdna4.sharing import changes_buffers_in_turn, works_together
 from autoclave.emulator.rdna4.text import text
 from autoclave.emulator.rdna4.trace import Executed, trace_thread
@@ -58,4 +59,5 @@ GFX1200 = Interpretation(
     rules=RULES,
     rules_of=rules_of,
     trace=_trace,
+    matrix_use=matrix_use,
 )
