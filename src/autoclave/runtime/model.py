@@ -135,6 +135,12 @@ class Model:
         self._kernels.clear()
         self._memory.close()
 
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _load(self, parts: tuple[Part, ...], devices: Mapping[str, Device]) -> dict[PartKey, LoadedPart]:
         for part in parts:
             self._memory.add_arena(devices[part.target.device], part)
