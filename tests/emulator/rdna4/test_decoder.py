@@ -210,6 +210,7 @@ def test_padding_after_the_last_end_is_no_instruction() -> None:
         (words(0xD5810000, 0x20000101), "signs"),  # v_mov_b32_e64 v0, -v1
         (words(0xD5811000, 0x00000101), "half"),  # v_mov_b32_e64 with OPSEL
         (words(0xBE800105), "scalar register 5 as an operand of 2"),  # s_mov_b64 s[0:1], s[5:6]
+        (words(0xF400A080, 0xF8000000), "scalar register 2 as an operand of 3"),  # s_load_b96 s[2:4], s[0:1], 0x0
         (words(0xD0000000, 0), "no"),  # images and what else is not for compute kernels
     ],
 )
