@@ -106,16 +106,20 @@ def _model(
     for name, shape in inputs.items():
         if name == ignored:
             continue
+        # Pixels become at most 1 before they meet weights, which would have to be too small for half precision.
+        constants[f"{name}.scale"] = np.array(1 / 255 if len(shape) == 4 else 1, np.float32)
         graph.append(helper.make_node("Cast", [name], [f"{name}.float"], to=TensorProto.FLOAT))
-        scale = 255.0 if len(shape) == 4 else 1.0
-        constants[f"{name}.weight"] = (random.standard_normal((shape[-1], 2)) / scale).astype(np.float32)
-        graph.append(helper.make_node("MatMul", [f"{name}.float", f"{name}.weight"], [f"{name}.product"]))
+        graph.append(helper.make_node("Mul", [f"{name}.float", f"{name}.scale"], [f"{name}.scaled"]))
+        weight = random.standard_normal((shape[-1], 2)) / np.sqrt(shape[-1])
+        constants[f"{name}.weight"] = weight.astype(np.float32)
+        graph.append(helper.make_node("MatMul", [f"{name}.scaled", f"{name}.weight"], [f"{name}.product"]))
         constants[f"{name}.shape"] = np.array([1, -1])
         graph.append(helper.make_node("Reshape", [f"{name}.product", f"{name}.shape"], [f"{name}.column"]))
         columns.append((f"{name}.column", 2 * int(np.prod(shape[:-1]))))
-    total = sum(count for _, count in columns)
-    constants["mix"] = (random.standard_normal((total, _RANK)) / np.sqrt(total)).astype(np.float32)
-    constants["spread"] = (0.3 * random.standard_normal((_RANK, sum(widths.values())))).astype(np.float32)
+    # Every input matters as much as any other, however many values it has.
+    mix = [random.standard_normal((count, _RANK)) / np.sqrt(count) for _, count in columns]
+    constants["mix"] = np.concatenate(mix).astype(np.float32)
+    constants["spread"] = (0.2 * random.standard_normal((_RANK, sum(widths.values())))).astype(np.float32)
     graph += [
         helper.make_node("Concat", [name for name, _ in columns], ["joined"], axis=1),
         helper.make_node("MatMul", ["joined", "mix"], ["mixed"]),

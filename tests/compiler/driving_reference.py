@@ -100,6 +100,48 @@ def outputs_of(session: onnxruntime.InferenceSession, inputs: Mapping[str, np.nd
     return dict(zip(names, session.run(names, fed), strict=True))
 
 
+class SupercomboDrive:
+    """A supercombo in ONNX Runtime, driven by camera frames as a car drives it: warps and queues in numpy, everything its own."""
+
+    def __init__(self, model: bytes, camera: Camera, image: tuple[int, int], seed: int) -> None:
+        """`image` is (height, width) of a plane."""
+        self.camera = camera
+        self._session = reference(model)
+        self._image = image
+        self._random = np.random.default_rng(seed)
+        self._images = {"img": History(), "big_img": History()}
+        self._desires, self._hidden = History(), History()
+        self._hidden.append(np.zeros((1, 512), np.float32))
+
+    def frame(self) -> dict[str, np.ndarray]:
+        """What comes with the next frame: noise from both cameras, their matrices, a desire now and then, conditions."""
+        size = (2 * self._image[1], 2 * self._image[0])
+        seed = int(self._random.integers(1 << 30))
+        frames = self._random.integers(0, 256, (2, self.camera.nbytes), np.uint8)
+        tfm, big_tfm = matrices(self.camera, size, 2, seed)
+        desire = (self._random.random((1, 8)) < 0.2).astype(np.float32)
+        conditions = {name: self._random.random((1, 2), np.float32) for name in ("traffic_convention", "action_t")}
+        warp = {"frame": frames[0], "big_frame": frames[1], "tfm": tfm, "big_tfm": big_tfm}
+        return {**warp, "desire": desire, **conditions}
+
+    def step(self, frame: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The outputs for `frame`."""
+        size = (2 * self._image[1], 2 * self._image[0])
+        self._images["img"].append(six_planes(frame["frame"], frame["tfm"], self.camera, size))
+        self._images["big_img"].append(six_planes(frame["big_frame"], frame["big_tfm"], self.camera, size))
+        self._desires.append(frame["desire"])
+        shown = {name: images.every(4, 2).reshape(1, 12, *self._image) for name, images in self._images.items()}
+        shown["desire_pulse"] = self._desires.largest(4, 25).reshape(1, 25, 8)
+        shown["features_buffer"] = self._hidden.every(4, 24, first=3).reshape(1, 24, 512)
+        outputs = outputs_of(self._session, {**frame, **shown})["outputs"]
+        self._hidden.append(outputs[:, -512:])
+        return outputs
+
+    def newest_image(self, name: str) -> np.ndarray:
+        """What the warp of the newest frame should have given."""
+        return self._images[name].ago(0)
+
+
 def matrices(camera: Camera, size: tuple[int, int], count: int, seed: int) -> Sequence[np.ndarray]:
     """Inverse matrices as a calibrated camera has them: the model's image covers the frame, a little turned and beyond it."""
     random = np.random.default_rng(seed)

@@ -1,25 +1,28 @@
-"""Driving models for GPUs, on their emulators: warps against numpy, policies against ONNX Runtime and every frame's values."""
+"""Driving models for GPUs, on their emulators: warps against numpy, whole drives against numpy and ONNX Runtime."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 from compiler import driving_onnx
-from compiler.driving_actions import compile_policy, compile_warp
-from compiler.driving_onnx import FEATURES, IMAGE
-from compiler.driving_reference import Camera, History, matrices, outputs_of, reference, six_planes
+from compiler.driving_actions import assemble, compile_policy, compile_warp
+from compiler.driving_onnx import FEATURES, MODEL_SIZE
+from compiler.driving_reference import Camera, SupercomboDrive, matrices, six_planes
 
 from autoclave.artifact.reader import open_artifact
+from autoclave.driving.metadata import DrivingMetadata
 from autoclave.emulator.jit import PORTABLE
 from autoclave.emulator.model import EmulatedModel, Placement
 
 PLACE = Placement(PORTABLE)
 ROAD = Camera(width=1928, height=1208, stride=2048, y_height=1216, uv_height=608)
+SMALL = Camera(width=96, height=64, stride=128, y_height=64, uv_height=32)
 SIZE = (512, 256)
 EQUAL_PIXELS = 0.999
 """Of a warp on a GPU, which may contract sums and approximate a division."""
-TOLERANCE = 0.02
-"""GPUs compute in half precision, and weights here are large. One frame of a queue in the place of another changes outputs by a half and more."""
+TOLERANCE = 5e-3
+"""What models for GPUs are held to, which compute in half precision."""
+FRAMES = 50
 
 _HARDWARE = ["qcom", "chestnut"]
 
@@ -40,37 +43,33 @@ def test_warps_differ_from_numpys_at_most_where_two_pixels_are_equally_near(tmp_
 
 
 @pytest.mark.parametrize("hardware", _HARDWARE)
-def test_policies_keep_their_queues_exactly_and_agree_with_onnx_runtime(tmp_path: Path, hardware: str) -> None:
-    onnx = driving_onnx.supercombo()
-    done = compile_policy(tmp_path, "supercombo", {"supercombo": onnx}, hardware=hardware)
+def test_a_drive_gives_nearly_what_numpy_and_onnx_runtime_give(tmp_path: Path, hardware: str) -> None:
+    onnx, size = driving_onnx.supercombo(), (SMALL.width, SMALL.height)
+    policy = compile_policy(tmp_path / "policy", "supercombo", {"supercombo": onnx}, hardware=hardware)
+    warp = compile_warp(tmp_path / "warp", size, MODEL_SIZE, hardware=hardware)
+    done = assemble(tmp_path, [policy.output, warp.output])
     assert done.code == 0, done.log
-    session, random = reference(onnx), np.random.default_rng(2)
-    image, big_image, desire, hidden = History(), History(), History(), History()
-    hidden.append(np.zeros((1, FEATURES), np.float32))
+    drive = SupercomboDrive(onnx, SMALL, driving_onnx.IMAGE, seed=2)
     with open_artifact(done.output) as artifact:
-        model, pairs = EmulatedModel(artifact, "run_policy", PLACE), artifact.header.metadata["state"]
+        warp_model, model = EmulatedModel(artifact, size, PLACE), EmulatedModel(artifact, "run_policy", PLACE)
+        pairs = artifact.header.metadata["state"]
+        slices = DrivingMetadata.from_json(artifact.header.metadata["driving"]).parts["supercombo"].output_slices
         specs = {spec.name: spec for spec in model.part.inputs}
         state = {name: np.zeros(specs[name].shape, specs[name].dtype) for name, _ in pairs}
-        for _ in range(6):
-            for history in (image, big_image):
-                history.append(random.integers(0, 256, (6, *IMAGE), np.uint8))
-            desire.append((random.random((1, 8)) < 0.2).astype(np.float32))
-            conditions = {name: random.random((1, 2), np.float32) for name in ("traffic_convention", "action_t")}
-            packed = np.concatenate([desire.ago(0), *conditions.values(), hidden.ago(0)], axis=1)
-            images = {"img": image.ago(0), "big_img": big_image.ago(0)}
-            outputs = model.run({**images, **state, "packed_npy_inputs": packed})
+        hidden, equal = np.zeros((1, FEATURES), np.float32), []
+        for number in range(FRAMES):
+            frame = drive.frame()
+            seen = warp_model.run({name: frame[name] for name in ("frame", "big_frame", "tfm", "big_tfm")})
+            packed = np.concatenate([frame["desire"], frame["traffic_convention"], frame["action_t"], hidden], axis=1)
+            outputs = model.run({**seen, **state, "packed_npy_inputs": packed})
 
-            shown = {
-                "img": image.every(4, 2).reshape(1, 12, *IMAGE),
-                "big_img": big_image.every(4, 2).reshape(1, 12, *IMAGE),
-                "desire_pulse": desire.largest(4, 25).reshape(1, 25, 8),
-                "features_buffer": hidden.every(4, 24, first=3).reshape(1, 24, FEATURES),
-            }
-            expected = outputs_of(session, {**shown, **conditions})["outputs"]
-            assert np.abs(outputs["outputs"] - expected).max() < TOLERANCE
-            assert np.array_equal(outputs["next_img_q"], image.rows(5))
-            assert np.array_equal(outputs["next_big_img_q"], big_image.rows(5))
-            assert np.array_equal(outputs["next_desire_q"], desire.rows(100))
-            assert np.array_equal(outputs["next_feat_q"], hidden.rows(96))
+            error = np.abs(outputs["outputs"] - drive.step(frame))
+            for name, where in slices.items():
+                assert error[:, where].max() < TOLERANCE, f"{name} in frame {number}"
+            equal += [(seen[name] == drive.newest_image(name)).mean() for name in seen]
+            for name, newest in (*seen.items(), ("desire", frame["desire"]), ("feat", hidden)):
+                assert np.array_equal(outputs[f"next_{name}_q"][:-1], state[f"{name}_q"][1:])
+                assert np.array_equal(outputs[f"next_{name}_q"][-1], newest)
+            hidden = outputs["outputs"][:, -FEATURES:]
             state = {name: outputs[following] for name, following in pairs}
-            hidden.append(outputs["outputs"][:, -FEATURES:])
+        assert np.mean(equal) > EQUAL_PIXELS
