@@ -1,6 +1,6 @@
 """The locked trees, fetched and unpacked by the project's own scripts.
 
-AUTOCLAVE_TEST_TREES may name a directory that has some of them already: `bubblewrap/`, `python/`, `comgr/`, `tinygrad/`,
+AUTOCLAVE_TEST_TREES may name a directory that has some of them already: `bubblewrap/`, `python/`, `comgr/`, `tinygrad/`, `tinygrad-0.13/`,
 `ziglang/`.
 """
 
