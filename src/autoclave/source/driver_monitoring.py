@@ -3,9 +3,9 @@
 Inputs, outputs and metadata are those of openpilot's model of 2026; the network is a small convolutional one of any scale.
 """
 
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, helper
 
-from autoclave.source.driving_model import NEWEST, Interface, add_outputs, finished_model
+from autoclave.source.driving_model import NEWEST, Interface, finished_model
 from autoclave.source.driving_network import SCALES, half
 from autoclave.source.graph_builder import GraphBuilder
 from autoclave.source.supercombo import checkpoint
@@ -56,10 +56,8 @@ def build(scale: str, seed: int, version: str = NEWEST) -> tuple[ModelProto, lis
     with graph.scope("heads"):
         joined = graph.op("Concat", x, half(graph, "calib"), axis=1)
         x = graph.op("Tanh", graph.gemm(joined, (shape.hidden + CALIBRATION, shape.head)))
-        values = {}
-        for name, width in WIDTHS.items():
-            with graph.scope(name):
-                values[name] = graph.gemm(x, (shape.head, width), gain=1.5)
-    add_outputs(graph, values, WIDTHS)
+        # One layer for all outputs: the a630 binds at most 16 textures to a kernel, and each layer's weights are one.
+        values = graph.gemm(x, (shape.head, sum(WIDTHS.values())), gain=1.5)
+    graph.nodes.append(helper.make_node("Cast", [values], ["outputs"], name="outputs", to=TensorProto.FLOAT))
     model = finished_model(graph, "monitoring", checkpoint("monitoring", scale, seed, version), INPUTS, WIDTHS)
     return model, graph.tensors, graph.flop
