@@ -103,5 +103,5 @@ def _results(
     outputs, results = replay_part(runner, part_check, expectations)
     yield from results
     yield from hardware.further_results(runner, part_check, request)
-    yield from reference_results(artifact, part, part_check, outputs, request, tolerance)
+    yield from reference_results(artifact, runner, part_check, outputs, request, tolerance)
     yield from device_results(artifact, part, part_check, outputs, request)

@@ -11,7 +11,7 @@ Warps need none of them: their reference is `autoclave.parity.warp_reference`.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from autoclave.artifact.model import Part, TensorSpec
 from autoclave.artifact.reader import Artifact
@@ -20,10 +20,13 @@ from autoclave.native.model import Tensors
 from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import PartCheck
 from autoclave.parity.gates import REFERENCE, GateResult, pixels_gate, reference_gate, skipped
+from autoclave.parity.hardware import Runner
+from autoclave.parity.steps import own_state, step_results
 from autoclave.parity.tolerance import Tolerance
 from autoclave.parity.warp_reference import EQUAL_SHARE, warp_outputs
 
 NO_REFERENCE = "no reference model was given"
+NO_STEPS = "steps of the part's state need the reference model itself, not what it once gave"
 
 References = tuple[Tensors, Tensors]
 """Reference outputs for the check inputs and for those of the next seed."""
@@ -31,42 +34,65 @@ References = tuple[Tensors, Tensors]
 
 def reference_results(
     artifact: Artifact,
-    part: Part,
+    runner: Runner,
     check: PartCheck,
     outputs: Tensors,
     request: Mapping[str, Any],
     tolerance: Tolerance,
 ) -> Iterator[GateResult]:
-    """What rung 4 says of the `outputs` of `part`. Raises `AutoclaveError` if the reference is of another model."""
+    """What rung 4 says of `outputs`, which `runner` gave for the check inputs, and of the steps of a part with state.
+
+    Raises `AutoclaveError` if the reference is of another model.
+    """
+    part = runner.part
     if not isinstance(part.key, str):
         reference = warp_outputs(part, artifact.header.metadata, check.inputs)
         for spec in part.outputs:
             yield pixels_gate(spec.name, outputs[spec.name], _reference_of(spec, reference), EQUAL_SHARE)
         return
-    references = _references(artifact, part, check, request)
+    model = _reference_model(artifact, request)
+    references = _references(model, part, check, request)
     if references is None:
         yield skipped(REFERENCE, NO_REFERENCE)
         return
     for spec in part.outputs:
-        reference, varied = (_reference_of(spec, tensors) for tensors in references)
-        yield from reference_gate(spec.name, outputs[spec.name], reference, varied, tolerance)
+        expected, varied = (_reference_of(spec, tensors) for tensors in references)
+        yield from reference_gate(spec.name, outputs[spec.name], expected, varied, tolerance)
+    state = artifact.header.metadata.get("state") or []
+    if model is not None:
+        yield from step_results(runner, model.run, state, check.seed, tolerance)
+    elif own_state(part, state):
+        yield skipped(REFERENCE, NO_STEPS)
 
 
-def _references(artifact: Artifact, part: Part, check: PartCheck, request: Mapping[str, Any]) -> References | None:
+class _Model(Protocol):
+    """A part's reference."""
+
+    def run(self, inputs: Tensors) -> Tensors:
+        """What the part should give for `inputs`."""
+
+
+def _reference_model(artifact: Artifact, request: Mapping[str, Any]) -> _Model | None:
+    """The reference that computes, if there is one. ONNX Runtime is needed for these only."""
     if request.get("reference"):
-        return _read_references(Path(request["reference"]), part, check.seed)
-    # ONNX Runtime is needed for these only.
+        return None
     if models := _reference_models(artifact, request):
         from autoclave.parity.policy_reference import PolicyReference
+
+        return PolicyReference(models, artifact.header.metadata)
+    if request.get("reference_model"):
+        from autoclave.parity.reference import ReferenceModel
+
+        return ReferenceModel(Path(request["reference_model"]))
+    return None
+
+
+def _references(model: _Model | None, part: Part, check: PartCheck, request: Mapping[str, Any]) -> References | None:
+    if model is not None:
         from autoclave.parity.reference import next_inputs
 
-        reference = PolicyReference(models, artifact.header.metadata)
-        return reference.run(check.inputs), reference.run(next_inputs(check))
-    if request.get("reference_model"):
-        from autoclave.parity.reference import reference_outputs
-
-        return reference_outputs(Path(request["reference_model"]), check)
-    return None
+        return model.run(check.inputs), model.run(next_inputs(check))
+    return _read_references(Path(request["reference"]), part, check.seed) if request.get("reference") else None
 
 
 def _reference_models(artifact: Artifact, request: Mapping[str, Any]) -> dict[str, Path]:
