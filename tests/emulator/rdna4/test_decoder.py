@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoclave.emulator.rdna4.decoder import decode, decode_kernel
+from autoclave.emulator.rdna4.encoder import encode
 from autoclave.emulator.rdna4.encoding.form import parse
 from autoclave.emulator.rdna4.encoding.table import FORMS
 from autoclave.emulator.rdna4.instruction import (
@@ -202,6 +203,17 @@ def test_padding_after_the_last_end_is_no_instruction() -> None:
     assert [instruction.name for instruction in decode_kernel(code)] == ["s_nop", "s_endpgm"]
 
 
+@pytest.mark.parametrize("word", [0x0000FFBB, 0xFFFFFFBB])  # as assemblers and as compilers write it
+def test_a_literal_of_a_negative_half_may_be_extended(word: int) -> None:
+    code = words(0xD7050002, 0x000208FF, word)  # v_mul_lo_u16 v2, -69, v4
+
+    found = decode(code, 0)
+
+    assert isinstance(found.sources[0].operand, Literal32)
+    assert found.sources[0].operand.bits == 0xFFBB
+    assert encode(found) == code
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -209,6 +221,8 @@ def test_padding_after_the_last_end_is_no_instruction() -> None:
         (words(0xBE8001FF), "cut short"),  # s_mov_b64 s[0:1], and no literal
         (words(0xD5810000, 0x20000101), "signs"),  # v_mov_b32_e64 v0, -v1
         (words(0xD5811000, 0x00000101), "half"),  # v_mov_b32_e64 with OPSEL
+        (words(0xD7050002, 0x000208FF, 0x0001FFBB), "literal 0x1ffbb"),  # v_mul_lo_u16 v2, 0x1ffbb, v4
+        (words(0xD5320002, 0x000208FF, 0xFFFFBC00), "literal 0xffffbc00"),  # v_add_f16 of a float that is extended
         (words(0xBE800105), "scalar register 5 as an operand of 2"),  # s_mov_b64 s[0:1], s[5:6]
         (words(0xF400A080, 0xF8000000), "scalar register 2 as an operand of 3"),  # s_load_b96 s[2:4], s[0:1], 0x0
         (words(0xD0000000, 0), "no"),  # images and what else is not for compute kernels

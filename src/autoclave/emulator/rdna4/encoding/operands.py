@@ -30,6 +30,8 @@ _RANGES = ((0, 105), (106, 107), (108, 123), (124, 124), (125, 125), (126, 127),
 """Scalar registers that an operand of several may lie in: general ones, VCC, trap temporaries, null, M0, EXEC, the bounds of
 memory's apertures, SCC."""
 
+_SHORT_INTEGERS = frozenset({"u16", "i16", "b16"})
+
 _ANY_WIDTH = frozenset({NULL, 235, 236, 237, 238, SCC})
 """Registers that stand for an operand of any width."""
 
@@ -67,12 +69,19 @@ def narrow_vector_register(code: int, type: str) -> Register:
 def constant(code: int, type: str, word: int) -> Literal32:
     """The constant `code`; `word` is the literal. `Reserved` if it is none."""
     if code == LITERAL:
-        if width(element(type)) < 32 and word >> width(element(type)):
+        if not _fits(word, type):
             raise Reserved(f"literal {word:#x} as an operand of type {type}")
         return Literal32(literal_constant(word, type), False, word)
     if FIRST_CONSTANT <= code <= LAST_INTEGER or FIRST_FLOAT <= code <= LAST_FLOAT:
         return Literal32(inline_constant(code, type), True, code)
     raise Reserved(f"operand {code}")
+
+
+def _fits(word: int, type: str) -> bool:
+    """Whether the literal `word` is one of this type: compilers extend negative integers of 16 bits to 32."""
+    bits = width(element(type))
+    extended = bits == 16 and type in _SHORT_INTEGERS and word >> 15 == 0x1FFFF
+    return bits >= 32 or not word >> bits or extended
 
 
 @cache
