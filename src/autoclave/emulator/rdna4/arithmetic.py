@@ -352,10 +352,11 @@ _TABLE = (
     ),
     Rule(
         "memory-outside",
-        "An access outside the launch's buffers, of LDS or of private memory outside their size, is an error.",
+        "An access outside the launch's buffers, of LDS or of private memory outside their size, is an error. But where s_load_b256 "
+        "and s_load_b512 load from a multiple of their size, and its first word is in a buffer, what is behind the buffer's end reads 0.",
         "declared",
         "",
-        "Hardware may fault, drop a store or read 0.",
+        "Hardware may fault, drop a store or read 0. LLVM widens scalar loads of known alignment: nobody looks at the rest.",
     ),
     Rule(
         "initial-registers",

@@ -67,6 +67,9 @@ _SCALAR_LOADS = {
     **{f"s_load_{kind}": _LOADS[kind] for kind in ("u8", "i8", "u16", "i16")},
 }
 
+_BLOCKS = (32, 64)
+"""Bytes of the scalar loads that compilers widen where they know the address to be aligned, beyond what there is to load."""
+
 
 def _load(machine: Machine, instruction: Instruction) -> Step:
     form = LOADS[instruction.name]
@@ -131,7 +134,7 @@ def read_stored(binder: Binder, register: Register, form: Form) -> ReadLanes:
 
 
 def _scalar_load(machine: Machine, instruction: Instruction) -> Step:
-    """s_load: of whole words, the lowest two bits of the address do not count."""
+    """s_load: of whole words, the lowest two bits of the address do not count. Blocks may reach behind the end of a buffer."""
     form = _SCALAR_LOADS[instruction.name]
     binder, pc, size = Binder(machine, instruction), instruction.pc, form.size
     base, *offsets = (
@@ -145,10 +148,13 @@ def _scalar_load(machine: Machine, instruction: Instruction) -> Step:
     ]
     sign, kept = 1 << (8 * size - 1) if form.signed else 0, _ALIGNED if size >= 4 else -1
 
+    def whole(address: int) -> bool:
+        return size in _BLOCKS and address % size == 0
+
     def step() -> None:
         address = (base() + sum(offset() for offset in offsets) + immediate) & ADDRESS_MASK & kept
-        view, at = resolve(machine, address, size, pc, 0)
-        value = (machine.overlay.load(view, at, size) ^ sign) - sign
+        view, at = resolve(machine, address, min(size, 4) if whole(address) else size, pc, 0)
+        value = (machine.overlay.load(view, at, min(size, view.size - at)) ^ sign) - sign
         for word, write in enumerate(writes):
             write(value >> 32 * word & _WORD_MASK)
 

@@ -28,6 +28,7 @@ from autoclave.emulator.translator.lane_context import LaneContext, alike, are_c
 
 STRIDE_BITS = 36
 """Bits of an address that are an offset in its buffer; those above name the buffer."""
+_WORD = 4
 _LAUNCH = Value("%launch", "ptr")
 NEAR = (1 << 31) - 8
 """The largest offset that is taken for near; a signed number of 32 bits has room for a word's alignment, too."""
@@ -56,6 +57,41 @@ def load_uniform(
 ) -> list[Value]:
     """As `load_global` of a scalar address, which is looked at even if no lane takes part."""
     return load_elements(lanes, _uniform_pointer(lanes, context, low, high, size * count, False), size, count, None)
+
+
+def load_uniform_block(lanes: LaneContext, context: MemoryContext, low: Value, high: Value, count: int) -> list[Value]:
+    """As `load_uniform` of `count` words, a power of two. What an aligned block has behind its buffer's end reads 0."""
+    ir, total = lanes.ir, _WORD * count
+    buffer = find_buffer(ir, context.buffers, high, False)
+    address = joined_address(lanes, low, high)
+    offset = ir.with_constant("and", address, (1 << STRIDE_BITS) - 1)
+    whole, cut, done = ir.name("whole"), ir.name("cut"), ir.name("loaded")
+    beyond = ir.compare("ugt", ir.with_constant("add", offset, total), buffer.size)
+    paths: list[tuple[list[Value], str]] = []
+    ir.branch(beyond, cut, whole, unlikely=True)
+    ir.label(whole)
+    with lanes.aside():
+        paths.append((load_elements(lanes, ir.offset(buffer.host, offset), _WORD, count, None), ir.block))
+        ir.jump(done)
+    ir.label(cut)
+    with lanes.aside():
+        outside = ir.compare("ugt", ir.with_constant("add", offset, _WORD), buffer.size)
+        across = ir.compare("ne", ir.with_constant("and", offset, total - 1), constant(0, "i64"))
+        refuse(lanes, context.exits, ir.binary("or", outside, across), address, GLOBAL_FAULT, total)
+        paths.append(([_cut_word(ir, buffer, offset, _WORD * word) for word in range(count)], ir.block))
+        ir.jump(done)
+    ir.label(done)
+    return [ir.phi([(loaded[word], block) for loaded, block in paths]) for word in range(count)]
+
+
+def _cut_word(ir: Builder, buffer: BufferEntry, offset: Value, behind: int) -> Value:
+    """The word so many bytes behind `offset`: of a buffer that has a word at least, with zeros for what is not in it."""
+    start = ir.with_constant("add", offset, behind)
+    at = ir.call("llvm.umin", "i64", (start, ir.with_constant("add", buffer.size, -_WORD)))
+    missing = ir.with_constant("mul", ir.binary("sub", start, at), 8)
+    word = ir.convert("zext", ir.load(ir.offset(buffer.host, at), "i32", 1), "i64")
+    kept = ir.binary("lshr", word, ir.call("llvm.umin", "i64", (missing, constant(63, "i64"))))
+    return ir.convert("trunc", kept, "i32")
 
 
 def store_global(

@@ -14,6 +14,7 @@ from autoclave.emulator.translator.global_memory import (
     address_sum,
     load_global,
     load_uniform,
+    load_uniform_block,
     store_global,
 )
 from autoclave.emulator.translator.lane_context import alike
@@ -80,6 +81,9 @@ SCALAR_LOADS: dict[str, Form] = {
     **{f"s_load_{kind}": form for kind, form in _PARTS.items()},
 }
 """Loads into scalar registers, by name."""
+
+_BLOCKS = (8, 16)
+"""Words of the scalar loads that compilers widen where they know the address to be aligned, beyond what there is to load."""
 
 PAIRS: dict[str, tuple[int, int]] = {
     f"2addr_{stride}b{bits}": (bits // 32, bits // 8 * (64 if stride else 1))
@@ -188,7 +192,7 @@ def _write_loaded(wave: Wave, instruction: Instruction, form: Form, loaded: list
 
 
 def _scalar_load(wave: Wave, context: MemoryContext, windows: Windows, instruction: Instruction) -> None:
-    """The lowest two bits of the address of whole words do not count."""
+    """The lowest two bits of the address of whole words do not count. Blocks may reach behind the end of a buffer."""
     form, ir = SCALAR_LOADS[instruction.name], wave.ir
     address = wave.scalars.read_pair(_register(instruction, 0).number)
     for source in instruction.sources[1:]:
@@ -199,7 +203,10 @@ def _scalar_load(wave: Wave, context: MemoryContext, windows: Windows, instructi
         address = ir.with_constant("and", address, -4)
     every = MemoryLanes(wave, None)
     low, high = address_halves(every, address)
-    loaded = load_uniform(every, context, low, high, form.size, form.count)
+    if form.count in _BLOCKS:
+        loaded = load_uniform_block(every, context, low, high, form.count)
+    else:
+        loaded = load_uniform(every, context, low, high, form.size, form.count)
     number = instruction.destinations[0].operand.number
     for step, value in enumerate(loaded):
         wave.scalars.write(number + step, ir.convert("sext" if form.signed else "zext", value, "i32"))
