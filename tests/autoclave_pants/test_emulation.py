@@ -15,6 +15,7 @@ from autoclave_pants.rules.emulation import (
     KernelsRequest,
     TranslationRequest,
     extract_kernels,
+    other_emulators,
     translate,
 )
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainPython
@@ -48,14 +49,15 @@ def requested(rule, request, emulator, *mocks):
 
 
 def test_kernels_are_taken_out_of_the_artifact(emulator):
-    action, made = requested(extract_kernels, KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), emulator)
+    action, made = requested(extract_kernels, KernelsRequest(ARTIFACT, "artifact.pkl", "qcom", "models:m"), emulator)
     assert (action.module, action.inputs) == ("autoclave.emulator.extract", AddPrefix(ARTIFACT, "inputs"))
     assert json.loads(action.request)["artifact"] == "inputs/artifact.pkl"
+    assert action.without == ("autoclave.emulator.rdna4",)
     assert made == Kernels(RESULT)
 
 
 def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_request(emulator):
-    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "models:m"), REPLAYING)
+    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "qcom", "models:m"), REPLAYING)
     kernels = MockGet(output_type=Kernels, input_types=(KernelsRequest,), mock=lambda asked: Kernels(KERNELS))
     action, made = requested(translate, request, emulator, kernels)
     assert (action.module, action.target) == ("autoclave.emulator.translate", "models:m")
@@ -68,11 +70,24 @@ def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_reques
         "quick": False,
     }
     assert action.processors > 1
+    assert action.without == ("autoclave.emulator.rdna4",)
     assert made.request_fields("inputs") == {"translations": "inputs/translations", "cpu": "x86-64-v3"}
 
 
+@pytest.mark.parametrize(
+    "hardware, others",
+    [
+        ("qcom", ("autoclave.emulator.rdna4",)),
+        ("chestnut", ("autoclave.emulator.a630",)),
+        ("cpu", ("autoclave.emulator.a630", "autoclave.emulator.rdna4")),
+    ],
+)
+def test_actions_do_without_the_emulators_of_other_hardware(hardware, others):
+    assert other_emulators(hardware) == others
+
+
 def test_the_name_of_a_target_is_part_of_no_key():
-    requests = {KernelsRequest(ARTIFACT, "artifact.pkl", target) for target in ("models:a", "models:b")}
+    requests = {KernelsRequest(ARTIFACT, "artifact.pkl", "qcom", target) for target in ("models:a", "models:b")}
     assert len(requests) == 1
 
 

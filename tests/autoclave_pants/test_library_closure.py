@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import autoclave_pants
+from autoclave_pants.rules.emulation import other_emulators
 from autoclave_pants.rules.library import closure, imported_modules
 
 LIBRARY = Path(autoclave_pants.__file__).parents[1]
@@ -34,6 +35,16 @@ def test_package_brings_its_main_its_imports_and_their_packages():
 
 def test_relative_import_is_followed():
     assert closure("autoclave.other", TOY) == {"autoclave/__init__.py", "autoclave/other.py", "autoclave/errors.py"}
+
+
+def test_packages_that_an_action_does_without_are_left_out_and_not_followed():
+    files = {**TOY, "autoclave/shared/__init__.py": b"", "autoclave/shared/deep.py": b"from autoclave import other\n"}
+    assert closure("autoclave.one", files, without=("autoclave.shared.deep", "autoclave.oth")) == {
+        "autoclave/__init__.py",
+        "autoclave/one/__init__.py",
+        "autoclave/one/__main__.py",
+        "autoclave/shared/__init__.py",
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,3 +91,21 @@ def test_stage_does_not_see_stages_it_must_not_depend_on(module, forbidden):
     packages = real_closure(module)
     assert packages, f"{module} is not in the library"
     assert not packages & forbidden
+
+
+MODULES = (
+    "autoclave.emulator.extract",
+    "autoclave.emulator.translate",
+    "autoclave.parity.emulated",
+    "autoclave.parity.emulated.record",
+)
+"""What runs on an emulator."""
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("hardware, own, other", [("qcom", "a630", "rdna4"), ("chestnut", "rdna4", "a630")])
+def test_emulator_of_other_hardware_is_no_input(module, hardware, own, other):
+    files = {str(path.relative_to(LIBRARY)): path.read_bytes() for path in LIBRARY.glob("autoclave/**/*.py")}
+    paths = closure(module, files, other_emulators(hardware))
+    assert f"autoclave/emulator/{own}/architecture.py" in paths
+    assert not any(path.startswith(f"autoclave/emulator/{other}/") for path in paths)

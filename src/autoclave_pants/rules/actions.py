@@ -47,6 +47,7 @@ class ActionRequest:
 
     `target` and `stage` name the action in progress lines and errors; they are not part of its key. `timeout` is in seconds.
     `processors`: how many the module could keep busy; it is told how many it may (`AUTOCLAVE_PROCESSORS`). 0: it needs one.
+    `without`: packages of the library that the module does not import for this request.
     """
 
     module: str
@@ -60,6 +61,7 @@ class ActionRequest:
     timeout: Optional[int] = None
     arguments: tuple[str, ...] = (REQUEST,)
     processors: int = 0
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def immutable_inputs(toolchain: Toolchain, sandbox: Bubblewrap) -> dict[str, Dig
 async def run_action(
     request: ActionRequest, autoclave: AutoclaveSubsystem, launcher: Launcher, sandbox: Bubblewrap
 ) -> ActionResult:
-    library = await Get(LibraryClosure, LibraryClosureRequest(request.module))
+    library = await Get(LibraryClosure, LibraryClosureRequest(request.module, request.without))
     declared = await digest_of_files({REQUEST: request.request.encode()})
     host = request.toolchain.python.kind == "host"
     process = Process(

@@ -32,6 +32,7 @@ from autoclave_pants.rules.emulation import (
     KernelsRequest,
     Translation,
     TranslationRequest,
+    other_emulators,
 )
 from autoclave_pants.rules.sources import OnnxSource, UpcastRequest, UpcastSource
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
@@ -213,7 +214,7 @@ def report_of(result: ActionResult) -> dict[str, Any]:
 
 
 def kernels_request(model: ModelRequest, artifact: CompiledModel) -> KernelsRequest:
-    return KernelsRequest(artifact.digest, ARTIFACT, str(model.address))
+    return KernelsRequest(artifact.digest, ARTIFACT, model.hardware, str(model.address))
 
 
 @rule
@@ -236,6 +237,7 @@ async def record_check(request: CheckRequest, references: References) -> CheckFi
             target=str(request.model.address),
             stage="Record",
             processors=THREADS if recorder else 0,
+            without=other_emulators(request.model.hardware),
         )
     )
     file = (await files_of(result.outputs))[CHECK]

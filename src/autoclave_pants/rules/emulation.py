@@ -20,6 +20,9 @@ TRANSLATIONS = "translations"
 HOST_CPU = "x86-64-v3"
 """What translations are made for: any machine that runs cpu artifacts, so that machines share them."""
 
+EMULATORS = {"qcom": "autoclave.emulator.a630", "chestnut": "autoclave.emulator.rdna4"}
+"""The package of each GPU's emulator, by hardware."""
+
 TRANSLATORS = 64
 THREADS = 4
 """How many processors it is worth to translate and to run an artifact on, at most; Pants says how many are free."""
@@ -38,6 +41,11 @@ REPLAYING = HostCode(lanes=8, quick=False)
 """What is recorded with some code is replayed with other code, for it must not matter."""
 
 
+def other_emulators(hardware: str) -> tuple[str, ...]:
+    """The emulators that an action for this hardware never imports: editing them does not run it again."""
+    return tuple(package for name, package in EMULATORS.items() if name != hardware)
+
+
 @dataclass(frozen=True)
 class Emulator:
     """The toolchain of the emulator: it does not follow that of any model."""
@@ -47,10 +55,11 @@ class Emulator:
 
 @dataclass(frozen=True)
 class KernelsRequest:
-    """The kernels of an artifact (the file `artifact` in `digest`), for the target with this address."""
+    """The kernels of an artifact (the file `artifact` in `digest`) for `hardware`, for the target with this address."""
 
     digest: Digest
     artifact: str
+    hardware: str
     target: str = field(compare=False)
 
 
@@ -97,6 +106,7 @@ async def extract_kernels(request: KernelsRequest, emulator: Emulator) -> Kernel
             toolchain=emulator.toolchain,
             target=request.target,
             stage="Extract",
+            without=other_emulators(request.hardware),
         )
     )
     return Kernels(result.outputs)
@@ -122,6 +132,7 @@ async def translate(request: TranslationRequest, emulator: Emulator) -> Translat
             target=request.kernels.target,
             stage="Translate",
             processors=TRANSLATORS,
+            without=other_emulators(request.kernels.hardware),
         )
     )
     return Translation(result.outputs)

@@ -35,9 +35,10 @@ class LibrarySources:
 
 @dataclass(frozen=True)
 class LibraryClosureRequest:
-    """The entry module of an action, for example "autoclave.compiler"."""
+    """The entry module of an action, for example "autoclave.compiler". `without`: packages that it never imports, see `closure`."""
 
     module: str
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,15 @@ def path_of(module: str, files: Mapping[str, bytes]) -> Optional[str]:
     return next((path for path in (f"{base}/__init__.py", f"{base}.py") if path in files), None)
 
 
-def closure(entry: str, files: Mapping[str, bytes]) -> frozenset[str]:
+def closure(entry: str, files: Mapping[str, bytes], without: tuple[str, ...] = ()) -> frozenset[str]:
     """The files that `python -m entry` reads: the module (of a package, its `__main__` too), all that these import, and
-    every package on the way."""
+    every package on the way. What is in the packages `without` is left out: an import of them is not carried out."""
     waiting = [entry, f"{entry}.__main__"]
     found: set[str] = set()
     while waiting:
         module = waiting.pop()
         parts = module.split(".")
-        if parts[0] != PACKAGE:
+        if parts[0] != PACKAGE or any(f"{module}.".startswith(f"{package}.") for package in without):
             continue
         for length in range(1, len(parts) + 1):
             name = ".".join(parts[:length])
@@ -108,7 +109,7 @@ async def library_sources(autoclave: AutoclaveSubsystem) -> LibrarySources:
 
 @rule
 async def library_closure(request: LibraryClosureRequest, library: LibrarySources) -> LibraryClosure:
-    paths = closure(request.module, await contents_of(library.digest))
+    paths = closure(request.module, await contents_of(library.digest), request.without)
     return LibraryClosure(await add_prefix(await subset(library.digest, sorted(paths)), SOURCES))
 
 

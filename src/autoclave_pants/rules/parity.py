@@ -27,7 +27,14 @@ from autoclave_pants.rules.artifacts import (
     compiled,
     kernels_request,
 )
-from autoclave_pants.rules.emulation import REPLAYING, THREADS, Emulator, Translation, TranslationRequest
+from autoclave_pants.rules.emulation import (
+    REPLAYING,
+    THREADS,
+    Emulator,
+    Translation,
+    TranslationRequest,
+    other_emulators,
+)
 from autoclave_pants.rules.model_tests import build_failure, result_of, tested_products
 from autoclave_pants.rules.models import RUN
 from autoclave_pants.rules.sources import UpcastRequest, UpcastSource
@@ -178,6 +185,7 @@ async def parity_action(
         cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,
         timeout=fields.timeout.calculate_from_global_options(test),
         processors=THREADS if checker else 0,
+        without=other_emulators(model.hardware),
     )
 
 
