@@ -93,6 +93,17 @@ def test_nan_halves_are_canonical_for_who_reads_them_as_one_single() -> None:
     assert results(*program)[0] == 0x7E007E00
 
 
+def test_exchange_with_the_other_half_of_a_larger_wave_leaves_what_was_there() -> None:
+    program: Program = [
+        ins("v_mov_b32", "v1", 7),
+        "again",
+        ins("v_permlane64_b32", "v1", "v2"),
+        ins("s_cmp_eq_u32", (), 0, 1),
+        ins("s_cbranch_scc1", target=0),
+    ]
+    assert results(*program)[0] == 7
+
+
 CLAMPED = [
     ins("v_mul_u32_u24", "v1", "v2", "v3", encoding="VOP3", clamp=True),
     ins("v_sad_u8", "v1", "v2", "v3", "v4", clamp=True),

@@ -21,6 +21,9 @@ _BITS = re.compile(
 _ACROSS = re.compile(r"v_(readlane|readfirstlane|permlane|wmma|swmmac)|ds_(b?permute|swizzle)")
 """Operations that read lanes that may be off."""
 
+_PARTIAL = ("v_writelane", "v_permlane64")
+"""Operations that write some lanes, or none."""
+
 _SAVES = re.compile(r"s_\w+_(saveexec|wrexec)_b32")
 _COMPARES = re.compile(r"v_cmpx_\w+")
 
@@ -83,7 +86,7 @@ def effect_of(instruction: Instruction, looks_at_bits: frozenset[str] = frozense
             observed_halves |= places
     for destination in instruction.destinations:
         written |= _written(destination)
-    partial = name.startswith("v_writelane") or (instruction.dpp is not None) or "_d16" in name
+    partial = name.startswith(_PARTIAL) or (instruction.dpp is not None) or "_d16" in name
     exec_changes = changes_exec(instruction)
     if exec_changes:
         written |= scalar_place(EXEC)
