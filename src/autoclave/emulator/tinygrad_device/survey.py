@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.launch import KernelCode
-from autoclave.errors import EmulationError
+from autoclave.errors import EmulationError, UnknownInstruction
 
 
 class Survey:
@@ -40,8 +40,12 @@ class Survey:
         self._elements += elements
 
     def instructions(self) -> Counter[str]:
-        """How often each instruction, by its name, stands in the kernels. Raises `UnknownInstruction`."""
-        return Counter(name for kernel in self._kernels.values() for name in operations_of(kernel))
+        """How often each instruction, by its name, stands in the kernels, but for those that cannot be decoded."""
+        found: Counter[str] = Counter()
+        for kernel in self._kernels.values():
+            with suppress(UnknownInstruction):
+                found.update(operations_of(kernel))
+        return found
 
     def write(self, path: Path) -> None:
         """Write all of it as JSON: `launches`, `kernels`, what was `checked`, `instructions`, and of what was `refused` kernel, code and reason."""
