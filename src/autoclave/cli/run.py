@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autoclave.artifact.model import Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
+from autoclave.cli.frames import add_frames_options, check_frames_options, run_frames
 from autoclave.cli.modules import EMULATED_HARDWARE, NATIVE, NATIVE_RUN, RUN
 from autoclave.cli.text import columns, natural, printable, shape_text
 from autoclave.errors import AutoclaveError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from autoclave.native.model import Tensors
 
 NAME = "run"
-HELP = "run an artifact in the sandbox: inputs and outputs as .npz"
+HELP = "run an artifact in the sandbox: inputs and outputs as .npz, or a drive through camera frames"
 EXAMPLES = """\
 examples:
   autoclave run dist/models/pop223/cpu/pop223_driving_tinygrad.pkl --seed 42
@@ -26,6 +27,8 @@ examples:
                                     inputs and outputs as numpy.savez writes them, by the names that inspect shows
   autoclave run ARTIFACT --seed 42 --repeat 100
                                     how long does a forward pass take?
+  autoclave run ARTIFACT --frames video.npz --part 1928x1208 --plot road.svg
+                                    what does a driving model see and plan? frames go through warp, queues and model as in a car
 
 Artifacts for cpu are native code; those for qcom and chestnut are translated to native code first, which takes some seconds,
 and run on an emulator. All run in a sandbox without network or files.
@@ -39,14 +42,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs = parser.add_mutually_exclusive_group(required=True)
     inputs.add_argument("--inputs", type=Path, metavar="FILE", help=".npz file with one array per input")
     inputs.add_argument("--seed", type=natural, metavar="N", help="make the inputs from this seed; check files use 42")
+    inputs.add_argument("--frames", type=Path, metavar="FILE", help=".npz file of camera frames, to drive through")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the outputs to this .npz file")
     parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
     parser.add_argument("--repeat", type=natural, default=0, metavar="N", help="time N more forward passes")
+    add_frames_options(parser)
     add_sandbox_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the artifact and print what its outputs look like."""
+    check_frames_options(args)
+    return run_frames(args) if args.frames else _run_once(args)
+
+
+def _run_once(args: argparse.Namespace) -> int:
     from autoclave.native.tensor_files import read_tensors
 
     with action_directory() as directory:
