@@ -99,6 +99,7 @@ def test_good_artifact_passes_every_rung_that_can_be_climbed(directory: Path, ru
         ("finite", "result", "passed"),
         ("sensitivity", "pixels", "passed"),
         ("sensitivity", "x", "passed"),
+        ("dependence", "result", "passed"),
         ("repeat", "result", "passed"),
         ("cross-check", "3 kernels", "passed"),
         ("reference", "result", "passed"),

@@ -10,6 +10,7 @@ from autoclave.parity.gates import (
     Difference,
     GateResult,
     change_fraction,
+    dependence_gate,
     difference,
     finite_gate,
     max_error,
@@ -202,3 +203,16 @@ def test_unusual_tolerance_is_shown_with_its_reason() -> None:
     results = reference_gate("out", f32(1), f32(1), f32(2), Tolerance(0.5, 0.5, reason="long sums of one sign"))
 
     assert all("(long sums of one sign)" in result.message for result in results)
+
+
+def test_an_output_depends_on_what_changes_it() -> None:
+    result = dependence_gate("plan", f32(1.0, 2.0), [f32(1.0, 2.0), f32(1.0, 2.5)])
+
+    assert (result.status, result.message) == ("passed", "1 of 2 inputs, varied alone, change it")
+
+
+def test_an_output_that_nothing_changes_is_a_constant() -> None:
+    result = dependence_gate("plan", f32(0.0, NAN), [f32(0.0, NAN), f32(0.0, NAN)])
+
+    assert result.status == "failed"
+    assert result.message == "0 of 2 inputs, varied alone, change it: it is a constant, whatever the model is shown"

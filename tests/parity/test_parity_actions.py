@@ -86,6 +86,7 @@ def test_good_artifact_passes(directory: Path, run_action: RunAction) -> None:
         ("finite", "result"),
         ("sensitivity", "pixels"),
         ("sensitivity", "x"),
+        ("dependence", "result"),
         ("repeat", "result"),
         ("reference", "result"),
         ("change", "result"),

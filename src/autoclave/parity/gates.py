@@ -7,6 +7,7 @@ Rung 6, device: outputs that a device gave come out bit for bit.
 """
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -103,6 +104,16 @@ def sensitivity_gate(input_name: str, baseline: Tensors, varied: Tensors, unused
         status = "failed" if changed else "passed"
         message = f"declared unused ({unused_reason}); varied alone, it changes {changed} of {total} output values"
     return GateResult(REPLAY, "sensitivity", input_name, status, message, figures)
+
+
+def dependence_gate(output: str, baseline: Array, varied: Collection[Array]) -> GateResult:
+    """The output changes with one input at least: `varied` is what it was with each of them varied alone."""
+    changed = sum(bool((_bits(baseline) != _bits(other)).any()) for other in varied)
+    message = f"{changed} of {len(varied)} inputs, varied alone, change it"
+    if not changed:
+        message += ": it is a constant, whatever the model is shown"
+    status: Status = "passed" if changed else "failed"
+    return GateResult(REPLAY, "dependence", output, status, message, {"inputs": float(changed)})
 
 
 def pinned_gate(output: str, actual: Array, sha256: str) -> GateResult:

@@ -8,7 +8,7 @@ from autoclave.artifact.reader import key_text
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
 from autoclave.parity.check_file import PartCheck
-from autoclave.parity.gates import GateResult, finite_gate, pinned_gate, replay_gate, sensitivity_gate
+from autoclave.parity.gates import GateResult, dependence_gate, finite_gate, pinned_gate, replay_gate, sensitivity_gate
 from autoclave.parity.hardware import Runner
 from autoclave.parity.inputs import varied_input
 
@@ -65,9 +65,13 @@ def _results(model: Runner, check: PartCheck, outputs: Tensors, expectations: Ex
         yield finite_gate(name, actual)
         if name in expectations.pinned:
             yield pinned_gate(name, actual, expectations.pinned[name])
+    seen: list[Tensors] = []
     for spec in model.part.inputs:
-        varied = model.run(check.inputs | {spec.name: varied_input(spec, check.seed)})
-        yield sensitivity_gate(spec.name, outputs, varied, expectations.unused.get(spec.name))
+        seen.append(model.run(check.inputs | {spec.name: varied_input(spec, check.seed)}))
+        yield sensitivity_gate(spec.name, outputs, seen[-1], expectations.unused.get(spec.name))
+    if len(expectations.unused) < len(model.part.inputs):
+        for name, actual in outputs.items():
+            yield dependence_gate(name, actual, [varied[name] for varied in seen])
     again = model.run(check.inputs)
     for name, actual in again.items():  # nothing of the runs in between may have stayed behind
         yield replay_gate(name, check.outputs[name], actual, gate="repeat")
