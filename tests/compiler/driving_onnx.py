@@ -45,25 +45,25 @@ def policy_inputs(features: int, desires: int = 25) -> Shapes:
 @cache
 def supercombo(features: int = 24, desires: int = 25) -> bytes:
     """A model in one file."""
-    return _model({**IMAGES, **policy_inputs(features, desires)}, {**VISION, **POLICY, **HIDDEN}, seed=1)
+    return model_of({**IMAGES, **policy_inputs(features, desires)}, {**VISION, **POLICY, **HIDDEN}, seed=1)
 
 
 @cache
 def vision() -> bytes:
     """A vision model."""
-    return _model(IMAGES, {**VISION, **HIDDEN}, seed=2)
+    return model_of(IMAGES, {**VISION, **HIDDEN}, seed=2)
 
 
 @cache
 def policy(seed: int = 3) -> bytes:
     """A policy beside a vision model, which is shown the current features as the last of 25."""
-    return _model(policy_inputs(25), POLICY, seed)
+    return model_of(policy_inputs(25), POLICY, seed)
 
 
 @cache
 def deaf(name: str) -> bytes:
     """A supercombo that has the input `name` and ignores it."""
-    return _model({**IMAGES, **policy_inputs(24)}, {**VISION, **POLICY, **HIDDEN}, seed=5, ignored=name)
+    return model_of({**IMAGES, **policy_inputs(24)}, {**VISION, **POLICY, **HIDDEN}, seed=5, ignored=name)
 
 
 @cache
@@ -80,7 +80,7 @@ def stateful() -> bytes:
     total = sum(widths.values())
     numbers = {"first": total - FEATURES, "end": total, "axis": 1}
     state = {f"next_{name}": inputs[name] for name in ("img_buffer", "features_buffer")}
-    return _model(inputs, widths, 4, nodes, {name: np.array([value]) for name, value in numbers.items()}, state)
+    return model_of(inputs, widths, 4, nodes, {name: np.array([value]) for name, value in numbers.items()}, state)
 
 
 def slices(widths: Mapping[str, int]) -> dict[str, slice]:
@@ -89,7 +89,7 @@ def slices(widths: Mapping[str, int]) -> dict[str, slice]:
     return {name: slice(end - width, end) for (name, width), end in zip(widths.items(), ends, strict=True)}
 
 
-def _model(
+def model_of(
     inputs: Shapes,
     widths: Mapping[str, int],
     seed: int,
