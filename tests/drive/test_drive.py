@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from cli.command_line import autoclave
-from drive.drives import CAMERA, write_drive
+from drive.drives import CAMERA, write_drive, write_stateful_drive
 
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli import run  # noqa: F401  found by name; said here so that Pants knows
@@ -24,22 +24,36 @@ def frames(tmp_path: Path) -> Path:
     return tmp_path / "video.npz"
 
 
+@pytest.mark.parametrize("artifact", ["supercombo", "queueing"])
 def test_outputs_of_all_frames_are_those_of_numpy_and_onnx_runtime(
-    tmp_path: Path, supercombo: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, request: pytest.FixtureRequest, artifact: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Whether the policy keeps the past frames, or the warp does."""
     expected = write_drive(tmp_path / "video.npz", FRAMES)
+    path, out = request.getfixturevalue(artifact), tmp_path / "out.npz"
 
-    done = autoclave(
-        capsys, "run", supercombo, "--frames", tmp_path / "video.npz", "--output", tmp_path / "out.npz", *OPEN
-    )
+    done = autoclave(capsys, "run", path, "--frames", tmp_path / "video.npz", "--output", out, *OPEN)
 
     assert done.code == 0, done.err
-    with np.load(tmp_path / "out.npz") as outputs:
+    with np.load(out) as outputs:
         assert list(outputs) == ["outputs"]
         assert outputs["outputs"].shape == expected.shape
         assert np.abs(outputs["outputs"] - expected).max() < 1e-4
     # A frame's place matters, or queues that stand still would pass, too.
     assert np.abs(expected[1:] - expected[:-1]).max() > 1e-2
+
+
+def test_a_stateful_model_is_fed_what_it_left_behind(
+    tmp_path: Path, stateful: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = write_stateful_drive(tmp_path / "video.npz", FRAMES)
+    out = tmp_path / "out.npz"
+
+    done = autoclave(capsys, "run", stateful, "--frames", tmp_path / "video.npz", "--output", out, *OPEN)
+
+    assert done.code == 0, done.err
+    with np.load(out) as outputs:
+        assert np.abs(outputs["outputs"] - expected).max() < 1e-4
 
 
 def test_json_has_what_the_parser_reads_in_the_frame_asked_for(
