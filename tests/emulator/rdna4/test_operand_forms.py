@@ -104,6 +104,22 @@ def test_exchange_with_the_other_half_of_a_larger_wave_leaves_what_was_there() -
     assert results(*program)[0] == 7
 
 
+def test_null_of_64_bits_leaves_the_register_that_follows_it() -> None:
+    program: Program = [
+        ins("s_mov_b32", "m0", 7),
+        "again",
+        ins("s_ashr_i64", "null", 0, 0),
+        ins("s_cbranch_scc1", target=0),
+        ins("v_mov_b32", "v1", "m0"),
+    ]
+    assert results(*program)[0] == 7
+
+
+def test_null_of_64_bits_reads_zeros() -> None:
+    program = [ins("s_mov_b32", "m0", 7), ins("v_mqsad_pk_u16_u8", "v[1:2]", "v[4:5]", "v6", "null")]
+    assert results(*program) == [0, 0]
+
+
 CLAMPED = [
     ins("v_mul_u32_u24", "v1", "v2", "v3", encoding="VOP3", clamp=True),
     ins("v_sad_u8", "v1", "v2", "v3", "v4", clamp=True),

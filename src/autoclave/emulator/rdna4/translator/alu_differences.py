@@ -45,10 +45,9 @@ _PLACES = range(4)
 
 
 def _word(wave: Wave, source: Source, index: int) -> Value:
-    """One of the words of an operand of several; of a constant, which has 64 bits, by shifting."""
-    if isinstance(source.operand, Register):
-        operand = Register(source.operand.file, source.operand.number + index)
-        return wave.bits(Source(operand, "b32"))
+    """One of the words of an operand of several; of scalars and constants, which have 64 bits, by shifting."""
+    if isinstance(source.operand, Register) and source.operand.file == "v":
+        return wave.bits(Source(Register("v", source.operand.number + index), "b32"))
     return wave.split(wave.bits(Source(source.operand, "b64")))[index & 1]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from autoclave.emulator.rdna4.instruction import EXEC, VCC, Destination, Instruction, Register, Source
+from autoclave.emulator.rdna4.instruction import EXEC, NULL, SCC, VCC, Destination, Instruction, Register, Source
 from autoclave.emulator.rdna4.translator.variables import scalar_place, vector_place
 
 _SINGLES = frozenset({"f32"})
@@ -107,6 +107,8 @@ def read_by_condition(condition: str) -> int:
 def _register(register: Register, halves: int, count: int) -> int:
     numbers: Iterable[int] = range(register.number, register.number + count)
     if register.file == "s":
+        if register.number in (NULL, SCC):  # of any width, alone: what follows them is none of theirs
+            return 0
         return sum(scalar_place(number) for number in numbers)
     return sum(vector_place(number, halves) for number in numbers)
 
