@@ -104,6 +104,17 @@ def test_exchange_with_the_other_half_of_a_larger_wave_leaves_what_was_there() -
     assert results(*program)[0] == 7
 
 
+def test_two_bytes_leave_the_other_half_of_their_register() -> None:
+    program: Program = [
+        ins("v_mov_b32", "v1", 0x12340000),
+        "again",
+        ins("v_sat_pk_u8_i16", "v1", 0x0005FFFF),
+        ins("s_cmp_eq_u32", (), 0, 1),
+        ins("s_cbranch_scc1", target=0),
+    ]
+    assert results(*program)[0] == 0x12340500
+
+
 def test_null_of_64_bits_leaves_the_register_that_follows_it() -> None:
     program: Program = [
         ins("s_mov_b32", "m0", 7),

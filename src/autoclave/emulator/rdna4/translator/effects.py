@@ -10,7 +10,7 @@ from autoclave.emulator.rdna4.translator.variables import scalar_place, vector_p
 
 _SINGLES = frozenset({"f32"})
 _HALVES = frozenset({"f16", "f16x2"})
-_HALF_TYPES = frozenset({"f16", "bf16", "b16", "u16", "i16"})
+_HALF_TYPES = frozenset({"f16", "bf16", "b16", "u16", "i16", "u8x2"})
 _WIDE_TYPES = frozenset({"f64", "b64", "u64", "i64"})
 
 _BITS = re.compile(
