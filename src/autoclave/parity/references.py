@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from autoclave.artifact.model import Part, TensorSpec
 from autoclave.artifact.reader import Artifact
+from autoclave.driving.kinds import Kind
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
 from autoclave.native.tensor_files import read_tensors
@@ -58,11 +59,19 @@ def reference_results(
     for spec in part.outputs:
         expected, varied = (_reference_of(spec, tensors) for tensors in references)
         yield from reference_gate(spec.name, outputs[spec.name], expected, varied, tolerance)
-    state = artifact.header.metadata.get("state") or []
+    state = _own_state(artifact)
     if model is not None:
         yield from step_results(runner, model.run, state, check.seed, tolerance)
     elif own_state(part, state):
         yield skipped(REFERENCE, NO_STEPS)
+
+
+def _own_state(artifact: Artifact) -> list[list[str]]:
+    """The pairs of a model that keeps its history itself. Queues that are put before a model are copies, which one run of any state shows
+    to be right.
+    """
+    kind = artifact.header.metadata.get("driving", {}).get("kind", Kind.STATEFUL.value)
+    return artifact.header.metadata.get("state") or [] if kind == Kind.STATEFUL.value else []
 
 
 class _Model(Protocol):
