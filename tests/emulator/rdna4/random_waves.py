@@ -44,7 +44,7 @@ _SPECIAL_SHARE = 0.6
 _ENCODINGS = ("SOP1", "SOP2", "SOPC", "SOPK", "VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P", "VOPD")
 _CROSS_LANE = ("ds_bpermute_b32", "ds_bpermute_fi_b32", "ds_permute_b32", "ds_swizzle_b32")
 _FORMS = tuple(form for form in FORMS if form.encoding in _ENCODINGS or form.name in _CROSS_LANE)
-_LEFT_OUT = ("v_pipeflush", "s_barrier", "s_sleep", "s_sendmsg", "s_version", "s_nop")
+_LEFT_OUT = ("s_barrier", "s_sleep", "s_sendmsg", "s_version", "s_nop")
 _WIDE_EXEC = ("saveexec_b64", "wrexec_b64")
 """Ends of names of what is for waves of 64 lanes."""
 

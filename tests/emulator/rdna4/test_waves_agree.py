@@ -23,17 +23,28 @@ def check(launch: Launch, target: HostTarget) -> None:
 
 @pytest.mark.parametrize(
     ("target", "seed", "threads"),
-    [("sse2", 1, 3), ("host", 2, 7), ("quick", 3, 13), ("quick", 4, 32), ("quick", 5, 45), ("host", 6, 20)],
-)
+    [
+        ("sse2", 1, 3), ("host", 2, 7), ("quick", 3, 13), ("quick", 4, 32), ("quick", 5, 45), ("host", 6, 20),
+        ("quick", 7, 1), ("sse2", 8, 32), ("quick", 9, 64), ("quick", 10, 16),
+    ],
+)  # fmt: skip
 def test_arithmetic(target: str, seed: int, threads: int) -> None:
     check(arithmetic_launch(seed, 60, threads), TARGETS[target])
 
 
-@pytest.mark.parametrize(("target", "seed", "threads"), [("sse2", 1, 5), ("host", 2, 19), ("quick", 3, 40)])
+@pytest.mark.parametrize(
+    ("target", "seed", "threads"), [("sse2", 1, 5), ("host", 2, 19), ("quick", 3, 40), ("quick", 4, 8)]
+)
 def test_memory(target: str, seed: int, threads: int) -> None:
     check(memory_launch(seed, 60, threads), TARGETS[target])
 
 
-@pytest.mark.parametrize(("target", "seed"), [("quick", 2), ("host", 3), ("quick", 4), ("quick", 5)])
-def test_control(target: str, seed: int) -> None:
-    check(control_launch(seed), TARGETS[target])
+@pytest.mark.parametrize(
+    ("target", "seed", "depth"),
+    [
+        ("quick", 1, 2), ("quick", 2, 2), ("host", 3, 2), ("sse2", 4, 2), ("quick", 5, 2), ("quick", 10, 2), ("quick", 1, 3),
+        ("quick", 102, 3),
+    ],
+)  # fmt: skip
+def test_control(target: str, seed: int, depth: int) -> None:
+    check(control_launch(seed, depth), TARGETS[target])
