@@ -113,3 +113,14 @@ def test_input_without_values_cannot_be_varied() -> None:
 def test_dtype_without_a_rule_is_named() -> None:
     with pytest.raises(AutoclaveError, match="'x'.*bfloat16"):
         check_input(spec("bfloat16", 2), 42)
+
+
+def test_a_cameras_matrix_is_near_one_that_shows_its_frame_twice_as_large() -> None:
+    tfm = check_input(spec("float32", 3, 3, name="tfm"), 42)
+
+    values = np.array([(word >> 40) / 2**23 - 1 for word in pcg64("tfm", 42, 9)]).reshape(3, 3)
+    spread = [[0.75, 0.125, 8], [0.125, 0.75, 8], [2**-13, 2**-13, 0]]
+    assert (
+        tfm.tolist() == (np.array([[2, 0, -16], [0, 2, -16], [0, 0, 1]]) + spread * values).astype(np.float32).tolist()
+    )
+    assert check_input(spec("float32", 3, 3, name="weights"), 42).max() < 1
