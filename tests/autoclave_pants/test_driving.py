@@ -25,14 +25,11 @@ from autoclave_pants.rules.actions import ActionRequest, ActionResult, Reference
 from autoclave_pants.rules.artifacts import CompiledModel, CompileRequest, Platform, RoleSource
 from autoclave_pants.rules.driving import (
     DrivingCompileRequest,
-    DrivingDeclaration,
-    DrivingPlan,
-    DrivingPlanRequest,
     DrivingRequest,
     PolicyCompileRequest,
     compile_driving,
-    plan_driving,
 )
+from autoclave_pants.rules.driving_plan import DrivingDeclaration, DrivingPlan, DrivingPlanRequest, plan_driving
 from autoclave_pants.rules.monitoring import MODEL_FILE
 from autoclave_pants.rules.products import is_model, package_directory, products_of
 from autoclave_pants.rules.sources import OnnxSource, SourceRequest
