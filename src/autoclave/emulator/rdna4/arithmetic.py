@@ -256,7 +256,7 @@ _TABLE = (
         "CLAMP of integer sums, differences and products with a sum saturates the exact result to the type.",
         "documented",
         "L",
-        "P says nothing; L lowers saturating sums to it.",
+        "P says nothing; L lowers saturating sums to it. Products alone, sums with carries and sums of differences with it are refused.",
     ),
     Rule(
         "shift-amount",
