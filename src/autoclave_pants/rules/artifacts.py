@@ -89,9 +89,11 @@ class CompileRequest:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One artifact that a target declares. `compile_type` is the request that compiles it."""
+    """One artifact that a target declares. `compile_type` is the request that compiles it, `build_type` what SLSA provenance calls
+    this way of building."""
 
     compile_type: ClassVar[type[CompileRequest]]
+    build_type: ClassVar[str]
 
     platform: Platform
 

@@ -65,6 +65,7 @@ class DrivingRequest(ModelRequest):
     """The artifact of a `driving_model`. `sources` are pairs of a role, "" if it is not declared, and an address."""
 
     compile_type = DrivingCompileRequest
+    build_type = "urn:autoclave:driving-model:1"
 
     sources: tuple[tuple[str, UnparsedAddressInputs], ...]
     declaration: DrivingDeclaration
@@ -136,6 +137,7 @@ class PolicyRequest(ModelRequest):
     """The part artifact `run_policy` of a driving model."""
 
     compile_type = PolicyCompileRequest
+    build_type = "urn:autoclave:driving-policy:1"
 
     declaration: DrivingDeclaration
     plan: DrivingPlan

@@ -50,6 +50,7 @@ class OnnxModelRequest(ModelRequest):
     """The artifact of one ONNX file. `inputs`: those that it must have, None for whatever it has."""
 
     compile_type = OnnxCompileRequest
+    build_type = "urn:autoclave:onnx-model:1"
 
     source: UnparsedAddressInputs
     dimensions: FrozenDict[str, int]

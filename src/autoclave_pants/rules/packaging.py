@@ -17,11 +17,6 @@ from autoclave_pants.rules.monitoring import METADATA_FILE, MonitoringMetadata, 
 from autoclave_pants.rules.products import Product, Products
 from autoclave_pants.subsystem import AutoclaveSubsystem
 
-PROVENANCE_BUILD_TYPES = {
-    "OnnxModelRequest": "urn:autoclave:onnx-model:1",
-    "DrivingRequest": "urn:autoclave:driving-model:1",
-    "WarpRequest": "urn:autoclave:warp:1",
-}
 PROVENANCE_BUILDER = "urn:autoclave:pants-backend:1"
 
 
@@ -93,7 +88,7 @@ def provenance(model: ModelRequest, artifact: CompiledModel, filename: str, mode
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {
-                "buildType": PROVENANCE_BUILD_TYPES[type(model).__name__],
+                "buildType": model.build_type,
                 "externalParameters": {
                     "target": str(model.address),
                     "hardware": model.hardware,

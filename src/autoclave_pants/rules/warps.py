@@ -45,6 +45,7 @@ class WarpRequest(ModelRequest):
     """The part artifact of one camera's warp."""
 
     compile_type = WarpCompileRequest
+    build_type = "urn:autoclave:warp:1"
 
     camera: Size
     warp: Warp
