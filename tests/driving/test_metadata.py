@@ -19,7 +19,7 @@ from autoclave.driving.metadata import (
 )
 from autoclave.driving.metadata_fields import MetadataError
 from autoclave.errors import SourceError
-from autoclave.source import supercombo
+from autoclave.source.driving_model import encode_slices, output_slices, whole_widths
 
 
 def part(widths: dict[str, int], inputs: dict[str, Any], checkpoint: str | None = "a3f1/1200") -> PartMetadata:
@@ -188,14 +188,15 @@ def test_frame_skip_must_be_declared_where_nothing_tells_it(shapes: dict[str, An
 
 
 def test_an_onnx_files_metadata_becomes_that_of_a_part() -> None:
+    widths = whole_widths("v16")
     properties = {
         "model_checkpoint": "synthetic/S/1",
-        "output_slices": supercombo.encode_slices(supercombo.output_slices()),
+        "output_slices": encode_slices(output_slices(widths)),
         "other": "ignored",
     }
-    shapes = {"outputs": (1, supercombo.OUTPUT_WIDTH)}
+    shapes = {"outputs": (1, sum(widths.values()))}
     read = part_from_onnx("model.onnx", properties, SUPERCOMBO, shapes)
-    assert read == PartMetadata("synthetic/S/1", supercombo.output_slices(), SUPERCOMBO, shapes)
+    assert read == PartMetadata("synthetic/S/1", output_slices(widths), SUPERCOMBO, shapes)
     assert metadata(Kind.SUPERCOMBO, "v16", {"supercombo": read})
 
 

@@ -19,7 +19,7 @@ from autoclave.driving.output_slices import (
     output_slices_to_json,
 )
 from autoclave.driving.slice_values import MAX_OUTPUTS, OutputSlicesError
-from autoclave.source import supercombo
+from autoclave.source.driving_model import encode_slices, output_slices, whole_widths
 
 SLICES = {
     "plan": slice(0, 4955),
@@ -66,8 +66,8 @@ def test_line_breaks_are_allowed_as_openpilot_writes_them() -> None:
 
 
 def test_the_slices_of_a_synthetic_model_are_read() -> None:
-    slices = supercombo.output_slices()
-    assert same(decode_output_slices(supercombo.encode_slices(slices))) == same(slices)
+    slices = output_slices(whole_widths("v16"))
+    assert same(decode_output_slices(encode_slices(slices))) == same(slices)
 
 
 def test_an_empty_dict_is_read() -> None:
