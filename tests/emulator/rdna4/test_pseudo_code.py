@@ -1,15 +1,14 @@
 """Every operation of gfx1200 against the manual's pseudo-code, on special and random values; what differs is listed and explained."""
 
-import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
+from itertools import product
 
 import pytest
-from emulator.rdna4 import pseudo_floats
+from emulator.rdna4 import declared_results
+from emulator.rdna4.declared_results import Case, Results
 from emulator.rdna4.pseudo_cases import cases, expected, result_width, shape_of
 from emulator.rdna4.pseudo_code import TEXTS
-from emulator.rdna4.pseudo_floats import Number
+from emulator.rdna4.pseudo_floats import BIAS, PRECISION
 
 from autoclave.emulator.rdna4.arithmetic import RULES
 from autoclave.emulator.rdna4.disagreements import DISAGREEMENTS, Disagreement
@@ -26,8 +25,6 @@ LANES = [name for name in LANE_OPERATIONS if name in TEXTS and name not in UNTOL
 SCALARS = [name for name in SCALAR_OPERATIONS if name in TEXTS]
 COUNT = 24
 """Special values of each operation; half as many random ones come with them."""
-
-Results = tuple[int, ...]
 
 
 def lane_results(name: str, number: int, sources: Sequence[int]) -> tuple[Results, Results]:
@@ -63,116 +60,82 @@ def scalar_results(name: str, number: int, sources: Sequence[int]) -> tuple[Resu
     return (*results, scc if flag is None else flag), (*manual, state["SCC"])
 
 
-def _form(name: str) -> str:
-    return "F" + name[-2:]
-
-
-def differs_by_payload(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    """The same but for NaN, which are canonical here; in a word of two halves, in each of them."""
-    halves = name.startswith("v_pk_") or "cvt_pk_rtz" in name
-    written = re.search(r"\bD0(?:\[[^]]*\])?\.(b?f\d+)", TEXTS[name])
-    if not halves and not written:
-        return False
-    form = "F16" if halves or not written else written[1].upper()
-    width = pseudo_floats.WIDTH[form]
-    parts = range(0, 32, 16) if halves else (0,)
-    return ours[1:] == manual[1:] and all(
-        _same_number(Number(form, ours[0] >> at & (1 << width) - 1), Number(form, manual[0] >> at & (1 << width) - 1))
-        for at in parts
-    )
-
-
-def _same_number(ours: Number, manual: Number) -> bool:
-    return ours == manual or (manual.is_nan and ours == pseudo_floats.nan(ours.form))
-
-
-def _rounds_otherwise(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    """By one in the last place."""
-    return abs(ours[0] - manual[0]) == 1
-
-
-def _is_off_by_a_half(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    """Ours is the number rounded to nearest even; a NaN is canonical."""
-    number = Number(_form(name), sources[0])
-    return (
-        ours[0] == pseudo_floats.rounded(number.form, pseudo_floats.Fraction(round(number.exact)), number.negative).bits
-    )
-
-
-def _rounds_up_to_one(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    one = pseudo_floats.rounded(_form(name), pseudo_floats.Fraction(1)).bits
-    return manual[0] == one and ours[0] == one - 1
-
-
-def _is_of_a_small_number(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    return Number(_form(name), sources[0]).field == 0
-
-
-def _has_a_denormal(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    return _is_of_a_small_number(name, sources, ours, manual) or Number("F32", manual[0]).is_denormal
-
-
-def _has_a_far_power(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    power = sources[1] - (sources[1] >> 15 << 16)
-    return not -14 <= power <= 15
-
-
-def _of_any(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    return True
-
-
-def _has_a_flag(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    return ours != manual
-
-
-def _is_of_a_lost_quotient(name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    return Number(_form(name), sources[0]).is_nan and Number(_form(name), ours[0]).is_infinite
-
-
-Difference = Callable[[str, Sequence[int], Results, Results], bool]
-
-EXAMPLES: dict[str, tuple[Difference, str, tuple[int, ...], Results, Results]] = {
-    # What is allowed; then an operation, its sources, what it gives here, and what the pseudo-code gives.
-    "payload": (differs_by_payload, "v_max_num_f32", (0xFFC00123, 0x7F800001), (0x7FC00000,), (0xFFC00123,)),
+EXAMPLES: dict[str, tuple[str, tuple[int, ...], Results, Results]] = {
+    # An operation, its sources, what it gives here, and what the pseudo-code gives.
+    "payload": ("v_max_num_f32", (0xFFC00123, 0x7F800001), (0x7FC00000,), (0xFFC00123,)),
     # 1 + 2^-11 + 2^-36: the last term, lost in f32, is what makes it more than a tie.
-    "mixed-half": (_rounds_otherwise, "v_fma_mixlo_f16", (0x2D800000, 0x3F800000, 0x3F801000), (0x3C01,), (0x3C00,)),
-    "nearest-integral": (_is_off_by_a_half, "v_rndne_f32", (0x3EFFFFFF,), (0,), (0x3F800000,)),
-    "fraction-below-one": (_rounds_up_to_one, "v_fract_f32", (0x80000001,), (0x3F7FFFFF,), (0x3F800000,)),
-    "denormal-parts": (_is_of_a_small_number, "v_frexp_exp_i32_f32", (1,), (0xFFFFFF6C,), (0xFFFFFF82,)),
-    "scale-of-half": (_has_a_far_power, "v_ldexp_f16", (0x0001, 24), (0x3C00,), (0x7C00,)),
-    "denormal-elementary": (_has_a_denormal, "v_rcp_f32", (0x7F7FFFFF,), (0,), (0x00200000,)),
-    "reciprocal-root": (_rounds_otherwise, "v_rsq_f16", (0x3C01,), (0x3BFF,), (0x3C00,)),
+    "mixed-half": ("v_fma_mixlo_f16", (0x2D800000, 0x3F800000, 0x3F801000), (0x3C01,), (0x3C00,)),
+    "nearest-integral": ("v_rndne_f32", (0x3EFFFFFF,), (0,), (0x3F800000,)),
+    "fraction-below-one": ("v_fract_f32", (0x80000001,), (0x3F7FFFFF,), (0x3F800000,)),
+    "denormal-parts": ("v_frexp_exp_i32_f32", (1,), (0xFFFFFF6C,), (0xFFFFFF82,)),
+    "scale-of-half": ("v_ldexp_f16", (0x0001, 24), (0x3C00,), (0x7C00,)),
+    "denormal-elementary": ("v_rcp_f32", (0x7F7FFFFF,), (0,), (0x00200000,)),
+    "reciprocal-root": ("v_rsq_f16", (0x3C01,), (0x3BFF,), (0x3C00,)),
     # The reciprocal of 2^127 is a denormal: the denominator is scaled down.
-    "division-steps": (_of_any, "v_div_scale_f32", (0x7F000000, 0x7F000000, 0x3F800000), (0x5F000000, 1), (0, 1)),
-    "division-back": (_has_a_flag, "v_div_fmas_f32", (0, 0, 0x3F800000), (0x1F800000,), (0x4F800000,)),
-    "division-of-numbers": (_is_of_a_lost_quotient, "v_div_fixup_f32", (0x7FC00000, 0x3F800000, 0x3F800000), (0x7F800000,), (0x7FC00000,)),
+    "division-steps": ("v_div_scale_f32", (0x7F000000, 0x7F000000, 0x3F800000), (0x5F000000, 1), (0, 1)),
+    "division-back": ("v_div_fmas_f32", (0, 0, 0x3F800000), (0x1F800000,), (0x4F800000,)),
+    "division-of-numbers": ("v_div_fixup_f32", (0x7FC00000, 0x3F800000, 0x3F800000), (0x7F800000,), (0x7FC00000,)),
 }  # fmt: skip
 
 
-def explains(one: Disagreement, name: str, sources: Sequence[int], ours: Results, manual: Results) -> bool:
-    """Whether a listed disagreement is of this operation and allows this difference."""
-    return (not one.operations or name[2:] in one.operations) and EXAMPLES[one.name][0](name, sources, ours, manual)
+def computed(name: str, number: int, sources: tuple[int, ...]) -> tuple[Results, Results]:
+    """Ours, and what is expected."""
+    if name not in LANE_OPERATIONS:
+        ours, manual = scalar_results(name, number, sources)
+        return ours, (*declared_results.expected(Case(name, sources, 0, manual[:1])), *manual[1:])
+    ours, manual = lane_results(name, number, sources)
+    return ours, declared_results.expected(Case(name, sources, number & 1, manual))
 
 
-@cache
-def compared(name: str) -> tuple[tuple[str, ...], Counter[str]]:
-    """Differences that nothing explains, and how often each listed one occurs."""
-    results = lane_results if name in LANE_OPERATIONS else scalar_results
-    unexplained, explained = [], Counter[str]()
+def differences(name: str) -> list[str]:
+    """Results that are neither the pseudo-code's nor what a listed disagreement says instead."""
+    found = []
     for number, sources in enumerate(cases(name, shape_of(name).widths, COUNT)):
-        ours, manual = results(name, number, sources)
-        if ours == manual:
-            continue
-        reasons = [one.name for one in DISAGREEMENTS if explains(one, name, sources, ours, manual)]
-        explained.update(reasons)
-        if not reasons:
-            unexplained.append(f"{name} {[hex(one) for one in sources]}: {ours}, in the manual {manual}")
-    return tuple(unexplained), explained
+        ours, wanted = computed(name, number, sources)
+        if ours != wanted:
+            found.append(f"{name} {[hex(one) for one in sources]}: {ours}, not {wanted}")
+    return found
 
 
 @pytest.mark.parametrize("names", [LANES[i::8] for i in range(8)] + [SCALARS[i::2] for i in range(2)])
 def test_operations_do_what_the_pseudo_code_says(names: list[str]):
-    assert [line for name in names for line in compared(name)[0]] == []
+    assert [line for name in names for line in differences(name)] == []
+
+
+@pytest.mark.parametrize("form", ["F32", "F64"])
+def test_divisions_are_scaled_as_stated_at_all_bounds_of_exponents(form: str):
+    """Whose fields are those of the rule, and what is next to them; either operand is the value."""
+    ends, name = declared_results.ENDS[form], f"v_div_scale_{form.lower()}"
+    bounds = {0, 1, ends.tiny, ends.tiny + 1, ends.top // 2, ends.top - 2, ends.top - 1, ends.top}
+    near = {bound + apart for bound in bounds for apart in (-ends.far, 1 - ends.far, 0, ends.far - 1, ends.far)}
+    fields = sorted(field for field in near if 0 <= field <= ends.top)
+    fraction = PRECISION[form] - 1
+    wrong = []
+    for d, n in product(fields, fields):
+        denominator, numerator = d << fraction | 5, n << fraction | 3
+        for value in (denominator, numerator):
+            case = Case(name, (value, denominator, numerator), 0, ())
+            if LANE_OPERATIONS[name].compute(*case.sources) != declared_results.expected(case):
+                wrong.append((value, d, n))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("form", ["F32", "F64"])
+def test_sums_of_divisions_are_scaled_as_stated_to_denormals_and_beyond_all_numbers(form: str):
+    name, fraction = f"v_div_fmas_{form.lower()}", PRECISION[form] - 1
+    top, step = declared_results.ENDS[form].top, declared_results.ENDS[form].step
+    middle = BIAS[form]
+    one = middle << fraction
+    wrong = []
+    for field in (0, 1, step - 1, step, step + 1, middle - 1, middle, middle + 1, top - step, top - step + 1, top):
+        for product_field in (0, 1, fraction, step, middle, top - step):
+            third, first = field << fraction | 3, product_field << fraction | 0x155
+            case = Case(name, (first, one + 1, third), 1, ())
+            if (LANE_OPERATIONS[name].compute(*case.sources, case.mask),) != declared_results.expected(case):
+                wrong.append((product_field, field))
+
+    assert wrong == []
 
 
 def test_every_operation_with_pseudo_code_is_compared():
@@ -229,11 +192,12 @@ def test_operations_of_a_pair_are_those_that_stand_alone():
 
 @pytest.mark.parametrize("one", DISAGREEMENTS, ids=lambda one: one.name)
 def test_listed_disagreements_occur(one: Disagreement):
-    _, name, sources, here, there = EXAMPLES[one.name]
+    name, sources, here, there = EXAMPLES[one.name]
 
     ours, manual = lane_results(name, 1, sources)
 
     assert one.rule in RULES
-    assert not one.operations or name[2:] in one.operations
+    assert declared_results.is_of(one, name)
     assert (ours, manual) == (here, there)
+    assert declared_results.STATEMENTS[one.name](Case(name, sources, 1, manual)) == here
     assert ours != manual
