@@ -26,7 +26,7 @@ def product_is_masked() -> bool:
     """Whether comgr, as it is set up now, puts the product where lanes are off."""
     from tinygrad.runtime.support.compiler_amd import compile_hip
 
-    from autoclave.artifact.disassembly.gfx1200 import decode
+    from autoclave.emulator.rdna4.disassembly import decode
 
     (instructions,) = decode([(NAME, compile_hip(SOURCE, "gfx1200"))])
     names = [instruction.text.split()[0] for instruction in instructions]

@@ -13,11 +13,12 @@ from autoclave.artifact.field_diff import FieldChange, diff_fields
 from autoclave.artifact.model import Buffer, Header, Part
 from autoclave.artifact.reader import open_artifact
 from autoclave.artifact.writer import ArtifactWriter
+from autoclave.cli.decoders import DECODERS
 
 
 def compare(left: Path, right: Path) -> ArtifactDiff:
     with open_artifact(left) as one, open_artifact(right) as other:
-        return diff_artifacts(one, other)
+        return diff_artifacts(one, other, DECODERS)
 
 
 @pytest.fixture

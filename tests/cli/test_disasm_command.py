@@ -23,10 +23,10 @@ def test_a630_kernel_with_labels(capsys: pytest.CaptureFixture[str], artifact: P
 kernel 0 r_64_32 for a630,IMAGE_PITCH_ALIGNMENT=64 by ir3: 5 instructions, 40 B
      0  08000000034a2420  (rpt2)mov.f32f32 r0.w, (r)c2.x
 l1:
-     8  0e000f000e001042  add.u r3.z, r3.z, r3.w
-    10  1010100010808461  madsh.m16 r4.x, c4.x, r2.y, r4.x
-    18  feffffff00000001  jump #l1
-    20  0000000000000003  end
+     1  0e000f000e001042  add.u r3.z, r3.z, r3.w
+     2  1010100010808461  madsh.m16 r4.x, c4.x, r2.y, r4.x
+     3  feffffff00000001  jump #l1
+     4  0000000000000003  end
 """
     )
 
@@ -65,5 +65,11 @@ def test_unclear_kernel_gets_suggestions(
 
 def test_json_has_one_record_per_instruction(capsys: pytest.CaptureFixture[str], artifact: Path) -> None:
     records = autoclave(capsys, "disasm", artifact, "0", "--json").json
-    assert records[1] == {"offset": 8, "code": "0e000f000e001042", "text": "add.u r3.z, r3.z, r3.w", "label": "l1"}
+    assert records[1] == {
+        "pc": 1,
+        "offset": 8,
+        "code": "0e000f000e001042",
+        "text": "add.u r3.z, r3.z, r3.w",
+        "label": "l1",
+    }
     assert len(records) == 5

@@ -174,6 +174,21 @@ def test_a_thread_of_chestnut(directory: Path, capsys: pytest.CaptureFixture[str
     assert lines[-1].startswith("the thread ended; ")
 
 
+@pytest.mark.parametrize("hardware", ["qcom", "chestnut"])
+@pytest.mark.parametrize("kernel", ["add_bytes", "multiply"])
+def test_pc_of_a_trace_is_found_in_disasm(
+    directory: Path, capsys: pytest.CaptureFixture[str], hardware: str, kernel: str
+) -> None:
+    {"qcom": write_artifact, "chestnut": write_gfx1200_artifact}[hardware](directory / "either.pkl")
+
+    traced = autoclave(capsys, "trace", "either.pkl", kernel, *OPEN).out.splitlines()[1:-1]
+    listed = autoclave(capsys, "disasm", "either.pkl", kernel, "--json").json
+
+    codes = {instruction["pc"]: instruction["text"].split()[-1] for instruction in listed}
+    assert len(traced) > 5
+    assert all(codes[columns(line)[0]] in line for line in traced)
+
+
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     done = autoclave(capsys, "trace", "--help")
     assert done.code == 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from autoclave.artifact.disassembly.disassemble import disassemble
+from autoclave.artifact.disassembly.disassemble import Decoders, disassemble
 from autoclave.artifact.reader import Artifact
 from autoclave.errors import AutoclaveError
 
@@ -31,12 +31,17 @@ class CodeChange:
     note: str | None = None
 
 
-def diff_code(left: Artifact, right: Artifact, pairs: Sequence[tuple[int, int]]) -> list[CodeChange | None]:
-    """How the code of each pair of kernels (numbers in `left` and `right`) differs; None where it is the same."""
+def diff_code(
+    left: Artifact, right: Artifact, pairs: Sequence[tuple[int, int]], decoders: Decoders
+) -> list[CodeChange | None]:
+    """How the code of each pair of kernels (numbers in `left` and `right`) differs; None where it is the same.
+
+    decoders: see `disassemble`.
+    """
     changed = [pair for pair in pairs if _code(left, pair[0]) != _code(right, pair[1])]
     try:
-        left_texts = _texts(left, [number for number, _ in changed])
-        right_texts = _texts(right, [number for _, number in changed])
+        left_texts = _texts(left, [number for number, _ in changed], decoders)
+        right_texts = _texts(right, [number for _, number in changed], decoders)
         found = {
             pair: _compare(_code(left, pair[0]), _code(right, pair[1]), mine, its)
             for pair, mine, its in zip(changed, left_texts, right_texts, strict=True)
@@ -50,8 +55,8 @@ def _code(artifact: Artifact, kernel: int) -> memoryview:
     return artifact.read(artifact.header.kernels[kernel].lib)
 
 
-def _texts(artifact: Artifact, kernels: list[int]) -> list[list[str]]:
-    return [[instruction.text for instruction in code] for code in disassemble(artifact, kernels)]
+def _texts(artifact: Artifact, kernels: list[int], decoders: Decoders) -> list[list[str]]:
+    return [[instruction.text for instruction in code] for code in disassemble(artifact, kernels, decoders)]
 
 
 def _compare_bytes(left: memoryview, right: memoryview, note: str) -> CodeChange:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autoclave.artifact.code_diff import CodeChange, diff_code
 from autoclave.artifact.codec import header_as_json
+from autoclave.artifact.disassembly.disassemble import Decoders
 from autoclave.artifact.field_diff import FieldChange, diff_fields
 from autoclave.artifact.model import Header, Part
 from autoclave.artifact.reader import Artifact, key_text
@@ -53,11 +54,11 @@ class ArtifactDiff:
         return self.left.sha256 == self.right.sha256
 
 
-def diff_artifacts(left: Artifact, right: Artifact) -> ArtifactDiff:
+def diff_artifacts(left: Artifact, right: Artifact, decoders: Decoders) -> ArtifactDiff:
     """Compare two open artifacts.
 
     Kernels are matched by name, weights by part and name, calls and buffers by their order; numbers of kernels and
-    places in the file do not count as differences of what refers to them.
+    places in the file do not count as differences of what refers to them. decoders: see `disassemble`.
     """
     sides = _side(left), _side(right)
     if sides[0].sha256 == sides[1].sha256:
@@ -65,7 +66,7 @@ def diff_artifacts(left: Artifact, right: Artifact) -> ArtifactDiff:
     return ArtifactDiff(
         *sides,
         fields=tuple(_diff_headers(left.header, right.header)),
-        kernels=tuple(_diff_kernels(left, right)),
+        kernels=tuple(_diff_kernels(left, right, decoders)),
         weights=tuple(diff_weights(left, right)),
         moved=_moved_sections(left.header, right.header),
     )
@@ -126,12 +127,12 @@ def _labels(header: Header) -> list[str]:
     return labels
 
 
-def _diff_kernels(left: Artifact, right: Artifact) -> Iterator[KernelChange]:
+def _diff_kernels(left: Artifact, right: Artifact, decoders: Decoders) -> Iterator[KernelChange]:
     left_numbers = {label: number for number, label in enumerate(_labels(left.header))}
     right_numbers = {label: number for number, label in enumerate(_labels(right.header))}
     left_fields, right_fields = _kernel_fields(left.header), _kernel_fields(right.header)
     pairs = {label: (mine, right_numbers[label]) for label, mine in left_numbers.items() if label in right_numbers}
-    codes = dict(zip(pairs, diff_code(left, right, list(pairs.values())), strict=True))
+    codes = dict(zip(pairs, diff_code(left, right, list(pairs.values()), decoders), strict=True))
     for label, mine in left_numbers.items():
         if label not in pairs:
             yield KernelChange(label, mine, None)

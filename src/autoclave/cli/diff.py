@@ -11,6 +11,7 @@ from autoclave.artifact.diff import ArtifactDiff, KernelChange, Side, diff_artif
 from autoclave.artifact.field_diff import FieldChange
 from autoclave.artifact.reader import open_artifact
 from autoclave.artifact.weight_diff import WeightChange
+from autoclave.cli.decoders import DECODERS
 from autoclave.cli.text import count_text, printable, size_text
 
 NAME = "diff"
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the differences."""
     with open_artifact(args.left) as left, open_artifact(args.right) as right:
-        found = diff_artifacts(left, right)
+        found = diff_artifacts(left, right, DECODERS)
     if args.json:
         print(json.dumps({"same": found.same, **asdict(found)}, indent=2, sort_keys=True))
     else:

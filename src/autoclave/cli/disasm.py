@@ -10,6 +10,7 @@ from autoclave.artifact.disassembly.disassemble import architecture, disassemble
 from autoclave.artifact.disassembly.instruction import Instruction
 from autoclave.artifact.model import Kernel
 from autoclave.artifact.reader import Artifact, open_artifact
+from autoclave.cli.decoders import DECODERS
 from autoclave.cli.text import count_text, printable, size_text
 from autoclave.errors import ArtifactError
 
@@ -22,7 +23,8 @@ examples:
   autoclave disasm ARTIFACT r_64                     by the start of its name, if only one kernel begins so
   autoclave disasm ARTIFACT 3 --json | jq length     how many instructions?
 
-The decoders are packages of their own: tinymesa (a630), tinygrad (gfx1200), capstone (x86-64).
+Columns: pc, encoding, instruction. A pc is what errors and `autoclave trace` call so: the a630's counts instructions, the others
+bytes. Two decoders are packages of their own: tinymesa (a630) and capstone (x86-64).
 """
 _NEAR = 5
 """How many names an error suggests."""
@@ -33,14 +35,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     parser.add_argument("artifact", type=Path, metavar="ARTIFACT", help="the artifact's file")
     parser.add_argument("kernel", metavar="KERNEL", help="the kernel's number, its name, or the start of its name")
-    parser.add_argument("--json", action="store_true", help="print a list of {offset, code, text, label}")
+    parser.add_argument("--json", action="store_true", help="print a list of {pc, offset, code, text, label}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the kernel's instructions."""
     with open_artifact(args.artifact) as artifact:
         number = find_kernel(artifact, args.kernel)
-        (instructions,) = disassemble(artifact, [number])
+        (instructions,) = disassemble(artifact, [number], DECODERS)
         if args.json:
             print(json.dumps([_as_json(instruction) for instruction in instructions], indent=2))
         else:
@@ -76,6 +78,7 @@ def _listed(kernels: Sequence[Kernel], numbers: Sequence[int]) -> str:
 
 def _as_json(instruction: Instruction) -> dict[str, object]:
     return {
+        "pc": instruction.pc,
         "offset": instruction.offset,
         "code": instruction.code.hex(),
         "text": instruction.text,
@@ -94,4 +97,4 @@ def _lines(artifact: Artifact, number: int, instructions: Sequence[Instruction])
     for instruction in instructions:
         if instruction.label is not None:
             yield f"{printable(instruction.label)}:"
-        yield f"{instruction.offset:6x}  {instruction.code.hex():<{width}}  {printable(instruction.text)}"
+        yield f"{instruction.pc:6}  {instruction.code.hex():<{width}}  {printable(instruction.text)}"

@@ -52,7 +52,7 @@ def _run(codes: list[bytes]) -> Any:
 
 def _instructions(code: bytes, printed: list[tuple[str | None, str]]) -> tuple[Instruction, ...]:
     return tuple(
-        Instruction(at, code[at : at + INSTRUCTION_SIZE], text, label)
+        Instruction(at, code[at : at + INSTRUCTION_SIZE], text, at // INSTRUCTION_SIZE, label)
         for at, (label, text) in zip(range(0, len(code), INSTRUCTION_SIZE), printed, strict=False)
     )
 

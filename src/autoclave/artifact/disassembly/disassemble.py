@@ -1,6 +1,6 @@
 """Choosing the disassembler for a kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from autoclave.artifact.disassembly.instruction import Instruction
 from autoclave.artifact.model import Header
@@ -10,15 +10,12 @@ from autoclave.errors import ArtifactError, ToolchainError
 Decoder = Callable[[Sequence[tuple[str, bytes]]], list[tuple[Instruction, ...]]]
 """Takes kernels as name and code, gives the instructions of each."""
 
+Decoders = Mapping[str, Callable[[], Decoder]]
+"""Decoders that lie elsewhere: how the architecture's name starts, and how to get its decoder."""
+
 
 def _a630() -> Decoder:
     from autoclave.artifact.disassembly.a630 import decode
-
-    return decode
-
-
-def _gfx1200() -> Decoder:
-    from autoclave.artifact.disassembly.gfx1200 import decode
 
     return decode
 
@@ -31,15 +28,15 @@ def _x86() -> Decoder:
 
 _INSTRUCTION_SETS = (
     ("a6", _a630, "tinymesa"),
-    ("gfx12", _gfx1200, "tinygrad"),
     ("x86_64", _x86, "capstone"),
 )
 """How the architecture's name starts, how to get its decoder, and the package that the decoder leans on."""
 
 
-def disassemble(artifact: Artifact, kernels: Sequence[int]) -> list[tuple[Instruction, ...]]:
+def disassemble(artifact: Artifact, kernels: Sequence[int], decoders: Decoders) -> list[tuple[Instruction, ...]]:
     """The instructions of each of `kernels`, given by their numbers; many at once are much faster than one by one.
 
+    decoders: those that this package does not have, which imports no emulator.
     Raises `ToolchainError` if the package that decodes the instruction set is not installed, `ArtifactError` if the set
     is unknown or the code of a kernel cannot be decoded.
     """
@@ -51,7 +48,7 @@ def disassemble(artifact: Artifact, kernels: Sequence[int]) -> list[tuple[Instru
     for arch, numbers in by_architecture.items():
         codes = [(header.kernels[number].name, bytes(artifact.read(header.kernels[number].lib))) for number in numbers]
         try:
-            decoded.update(zip(numbers, _decoder(arch)(codes), strict=True))
+            decoded.update(zip(numbers, _decoder(arch, decoders)(codes), strict=True))
         except ArtifactError as error:
             raise ArtifactError(f"{artifact.path}: {error}") from error
     return [decoded[number] for number in kernels]
@@ -70,7 +67,10 @@ def architecture(header: Header, kernel: int) -> str:
     return min(found)
 
 
-def _decoder(arch: str) -> Decoder:
+def _decoder(arch: str, decoders: Decoders) -> Decoder:
+    for start, load_other in decoders.items():
+        if arch.startswith(start):
+            return load_other()
     for start, load, package in _INSTRUCTION_SETS:
         if arch.startswith(start):
             try:

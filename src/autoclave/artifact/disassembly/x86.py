@@ -17,6 +17,6 @@ def _instructions(code: bytes) -> tuple[Instruction, ...]:
     engine = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     engine.skipdata = True
     return tuple(
-        Instruction(found.address, bytes(found.bytes), f"{found.mnemonic} {found.op_str}".rstrip())
+        Instruction(found.address, bytes(found.bytes), f"{found.mnemonic} {found.op_str}".rstrip(), found.address)
         for found in engine.disasm(code, 0)
     )
