@@ -72,11 +72,20 @@ def test_record_replay_and_bisect(directory: Path, capsys: pytest.CaptureFixture
         (("check", "--tolerance", "1%"), "argument --tolerance: expected a number from 0 up, got 1%"),
         (("replay", "--seed", "43"), "parity replay takes no --seed"),
         (("replay", "--bisect", "other.pkl"), "other.pkl: cannot be read: No such file or directory"),
+        (("replay", "--bisect", "in.npz"), "in.npz: "),
+        (("replay", "--bisect", "cpu.pkl"), "cpu.pkl: part run is for CPU, that of model.pkl for QCOM"),
+        (("replay", "--bisect", "chestnut.pkl"), "chestnut.pkl: part run is for AMD, that of model.pkl for QCOM"),
+        (("replay", "--bisect", "empty.json"), "it is not what `autoclave parity record --launches` writes"),
+        (("replay", "--bisect", "model.pkl", "--part", "rum"), "there is no part rum; did you mean run?"),
+        (("replay", "--part", "run"), "--part is for --bisect"),
     ],
 )
 def test_wrong_options_of_parity_are_refused_before_anything_runs(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+    directory: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
 ) -> None:
+    write_cpu_artifact(directory / "cpu.pkl")
+    write_gfx1200_artifact(directory / "chestnut.pkl")
+    (directory / "empty.json").write_text("{}")
     action, *options = words
     done = autoclave(capsys, "parity", action, "model.pkl", "model.check.zst", *options, *OPEN)
 

@@ -1,6 +1,7 @@
 """Artifacts for the a630 small enough to calculate by hand, of kernels written instruction by instruction."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,10 @@ def write_artifact(
     last: Sequence[Instruction] | bytes = ADD_BYTES,
     weights: np.ndarray = WEIGHTS,
     name: str = "add_bytes",
+    keys: Sequence[str | tuple[int, int]] = ("run",),
     **changes: Any,
 ) -> str:
-    """Write an artifact with the part "run": result = x * 3 * WEIGHTS + pixels. Returns its sha256.
+    """Write an artifact with the part "run", or such parts of other `keys`: result = x * 3 * WEIGHTS + pixels. Returns its sha256.
 
     It uses all kinds of buffers and calls: `init` makes 3 * WEIGHTS once, `calls` multiplies into the arena, copies within
     it, and adds. `last` is the last kernel's code, `name` its name, and `changes` are of the launch fields of all.
@@ -112,7 +114,8 @@ def write_artifact(
                 (name, last, DTYPES["add_bytes"]),
             )
         )
-        return writer.finish(Header({"synthetic": True}, kernels, (model_part(constant, A630),)))
+        parts = tuple(replace(model_part(constant, A630), key=key) for key in keys)
+        return writer.finish(Header({"synthetic": True}, kernels, parts))
 
 
 def model_part(constant: Any, target: Target) -> Part:

@@ -300,6 +300,59 @@ def test_bisect_against_a_recording(directory: Path, run_action: RunAction) -> N
     assert any("add.f r5.x, r5.x, r4.y" in line for line in lines)
 
 
+BOTH: tuple[str | tuple[int, int], ...] = ("run", (1928, 1208))
+
+
+@pytest.mark.parametrize(
+    ("keys", "part", "lines"),
+    [
+        (BOTH, None, ["run: all 4", "1928x1208: launch 2 of run"]),
+        (BOTH[::-1], None, ["1928x1208: launch 2 of run"]),
+        (BOTH, "run", ["run: all 4"]),
+        (BOTH, "1928x1208", ["1928x1208: launch 2 of run"]),
+    ],
+)
+def test_bisect_goes_through_the_parts_or_takes_one(
+    directory: Path, run_action: RunAction, keys: tuple[str, ...], part: str | None, lines: list[str]
+) -> None:
+    write_artifact(directory / "model.pkl", keys=keys)
+    run_action(record.main, RECORD | {"launches": "launches.json"})
+    recorded = json.loads((directory / "launches.json").read_text())
+    (warp,) = [each for each in recorded["parts"] if each["key"] == [1928, 1208]]
+    warp["launches"][3]["written"][0]["blocks"] = ["0123456789abcdef"]
+    (directory / "launches.json").write_text(json.dumps(recorded))
+
+    done = run_action(bisect.main, BISECT | {"other": "launches.json"} | ({"part": part} if part else {}))
+
+    reported = [line for line in done.stdout.splitlines() if line.startswith("bisect: ")]
+    assert done.code == ("launch 2" in lines[-1])
+    assert [line.startswith(f"bisect: part {each}") for line, each in zip(reported, lines, strict=True)] == [
+        True
+    ] * len(lines)
+
+
+def test_bisect_compares_parts_of_the_same_key(directory: Path, run_action: RunAction) -> None:
+    write_artifact(directory / "model.pkl", keys=BOTH)
+    run_action(record.main, RECORD)
+    write_artifact(directory / "other.pkl", keys=BOTH[::-1])
+    same = run_action(bisect.main, BISECT)
+    write_artifact(directory / "other.pkl")
+
+    done = run_action(bisect.main, BISECT)
+
+    assert same.code == 0
+    assert (done.code, "there is no part 1928x1208; it has run" in done.stderr) == (2, True)
+
+
+def test_bisect_refuses_another_device(directory: Path, run_action: RunAction) -> None:
+    write_gfx1200_artifact(directory / "other.pkl")
+
+    done = run_action(bisect.main, BISECT)
+
+    assert (done.code, done.stdout) == (2, "")
+    assert "other.pkl: part run is for AMD, that of model.pkl for QCOM" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

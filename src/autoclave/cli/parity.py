@@ -22,7 +22,8 @@ examples:
   autoclave parity check ARTIFACT ARTIFACT.check.zst --reference model.onnx
                         that, and near what ONNX Runtime gives for the model in fp32 (needs onnxruntime and onnx)
   autoclave parity replay ARTIFACT ARTIFACT.check.zst --bisect OTHER_ARTIFACT
-                        which is the first launch that computes something else than that of the other artifact?
+                        which is the first launch that computes something else than that of the other artifact? In all parts,
+                        or in the one that --part names
   autoclave parity record ARTIFACT ARTIFACT.check.zst --launches LAUNCHES.json
   autoclave parity replay ARTIFACT ARTIFACT.check.zst --bisect LAUNCHES.json
                         or than it did when LAUNCHES.json was written?
@@ -64,6 +65,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="replay, check, qcom and chestnut: find the first launch that differs from another artifact's, or from recorded launches",
     )
     parser.add_argument(
+        "--part", metavar="KEY", help="with --bisect: which part to compare, a name or WIDTHxHEIGHT (default: all)"
+    )
+    parser.add_argument(
         "--device-recording",
         type=Path,
         metavar="FILE",
@@ -98,6 +102,10 @@ def run(args: argparse.Namespace) -> int:
             bring(directory, "other", args.bisect)  # before the replay, which takes a while
     device = device_of(args.artifact)
     _refuse_misplaced(args, device)
+    if args.bisect:
+        from autoclave.parity.emulated.sides import check_sides
+
+        check_sides(args.artifact, args.bisect, args.part)
     if args.action == "record":
         return _record(args, device)
     code = _replay(args, CHECK.get(device, NATIVE_CHECK))
@@ -118,6 +126,8 @@ def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
             raise AutoclaveError(f"parity {args.action} takes no {option}; see `autoclave parity --help`")
         if given and device not in CHECK and option not in ("--seed", "--device-recording"):
             raise AutoclaveError(f"{option} is for artifacts that run on an emulator; {args.artifact} is for {device}")
+    if args.part and not args.bisect:
+        raise AutoclaveError("--part is for --bisect; record, replay and check take all parts")
 
 
 def _record(args: argparse.Namespace, device: str) -> int:
@@ -170,6 +180,8 @@ def _bisect(args: argparse.Namespace, module: str) -> int:
         other = bring(directory, "other", args.bisect)
         names = {artifact: args.artifact, check: args.check, other: args.bisect}
         request = {"artifact": artifact, "check": check, "other": other}
+        if args.part:
+            request["part"] = args.part
         done = run_confined(directory, f"{module}.bisect", request, names, args.sandbox)
     print(printable(done.stdout), end="")
     return done.returncode

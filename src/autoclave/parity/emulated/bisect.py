@@ -1,8 +1,8 @@
 """The first launch that computes something else: `python -m autoclave.parity.emulated.bisect request.json`, inside the sandbox.
 
-The request is `{"artifact": path, "check": its check file, "other": path}`: the other is another artifact, which gets the
-same inputs, or a file of recorded launches. Launches are matched by their order and their kernels' names. A report goes to
-stdout; exit code 1 if a launch differs, 0 if none does.
+The request is `{"artifact": path, "check": its check file, "other": path, "part": key}`: the other is another artifact, which gets
+the same inputs, or a file of recorded launches. Without `part`, which is optional, all parts are compared, one after the other.
+Launches are matched by their order and their kernels' names. A report goes to stdout; exit code 1 if a launch differs, 0 if none does.
 """
 
 import sys
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.artifact.model import Part
-from autoclave.artifact.reader import Artifact, open_artifact
+from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
 from autoclave.emulator.model import EmulatedModel, Placement, Step
@@ -25,58 +25,47 @@ from autoclave.native.request import carried_out
 from autoclave.parity.check_file import PartCheck, read_check_of
 from autoclave.parity.emulated.divergence import Divergence, OtherModel, Recording, Side, first_divergence
 from autoclave.parity.emulated.launches import read_launches
-
-_JSON = b"{"
+from autoclave.parity.emulated.sides import compared_parts, is_recording, other_part
 
 
 def _bisect(request: dict[str, Any]) -> int:
     placement = Placement(replace(best_target(), quick=True), threads=processors())
     with open_artifact(request["artifact"]) as artifact:
-        part = _only_part(artifact)
-        check = read_check_of(artifact, Path(request["check"])).part(part.key)
-        model = EmulatedModel(artifact, part.key, placement)
-        with _other_side(Path(request["other"]), check, placement) as other:
-            found = first_divergence(model, check.inputs, other)
-    sys.stdout.write(report(found, len(model.init) + len(model.calls)))
-    return 0 if found is None else 1
-
-
-def _only_part(artifact: Artifact) -> Part:
-    if len(artifact.header.parts) != 1:
-        raise ArtifactError(
-            f"{artifact.path}: it has {len(artifact.header.parts)} parts; bisect takes artifacts of one"
-        )
-    return artifact.header.parts[0]
+        checks = read_check_of(artifact, Path(request["check"]))
+        several = len(artifact.header.parts) > 1
+        for part in compared_parts(artifact, request.get("part")):
+            check = checks.part(part.key)
+            model = EmulatedModel(artifact, part.key, placement)
+            with _other_side(Path(request["other"]), artifact, part, check, placement) as other:
+                found = first_divergence(model, check.inputs, other)
+            place = f"part {key_text(part.key)}: " if several else ""
+            sys.stdout.write(report(found, len(model.init) + len(model.calls), place))
+            if found is not None:
+                return 1
+    return 0
 
 
 @contextmanager
-def _other_side(path: Path, check: PartCheck, placement: Placement) -> Iterator[Side]:
-    """The other side, from an artifact or recorded launches."""
-    if _begins_with(path, _JSON):
+def _other_side(path: Path, artifact: Artifact, part: Part, check: PartCheck, placement: Placement) -> Iterator[Side]:
+    """What `part` is compared with, from an artifact or recorded launches."""
+    if is_recording(path):
         recording = read_launches(path).part(check.key)
         if recording.seed != check.seed:
             raise ArtifactError(f"{path}: recorded on inputs of seed {recording.seed}, the check file has {check.seed}")
         yield Recording(recording)
         return
     with open_artifact(path) as other:
-        model = EmulatedModel(other, _only_part(other).key, placement)
+        model = EmulatedModel(other, other_part(part, artifact, other).key, placement)
         check_tensors(model.part.inputs, check.inputs, "input")
         yield OtherModel(model, check.inputs)
 
 
-def _begins_with(path: Path, start: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-    except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def report(divergence: Divergence | None, launches: int) -> str:
-    """What a person reads of it: which launch, which tensors, which code."""
+def report(divergence: Divergence | None, launches: int, place: str = "") -> str:
+    """What a person reads of it: which launch, which tensors, which code. place: in what part, as the beginning of a line."""
     if divergence is None:
-        return f"bisect: all {launches} launches leave the same bits\n"
-    return "\n".join(["bisect: " + line if not place else line for place, line in enumerate(_lines(divergence))]) + "\n"
+        return f"bisect: {place}all {launches} launches leave the same bits\n"
+    first, *others = _lines(divergence)
+    return "\n".join([f"bisect: {place}{first}", *others]) + "\n"
 
 
 def _lines(found: Divergence) -> Iterator[str]:
