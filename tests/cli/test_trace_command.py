@@ -89,13 +89,13 @@ def test_half_constants_are_shown_as_they_are_read(directory: Path, capsys: pyte
 
 
 def test_another_workgroup_and_launch(capsys: pytest.CaptureFixture[str]) -> None:
-    done = autoclave(capsys, "trace", "model.pkl", "2", "--workgroup", "1", "--lane", "2", "--limit", "2", *OPEN)
+    done = autoclave(capsys, "trace", "model.pkl", "2", "--workgroup", "1,0,0", "--lane", "2", "--limit", "2", *OPEN)
 
     assert done.out.splitlines() == [
         "kernel 2 add_bytes, launch 0 of 1, workgroup 1,0,0 of 2 x 1 x 1, lane 2 of 4 x 1 x 1",
         "     0  shl.b r1.x, r48.x, 2                          r1.x 00000004 (4) <- r48.x 00000001 (1)",
         "     1  add.u r1.x, r1.x, r0.x                        r1.x 00000006 (6) <- r1.x 00000004 (4), r0.x 00000002 (2)",
-        "stopped after 2 executions; --limit shows more, --from-pc begins later",
+        "stopped, 2 executions shown; --limit shows more, --from-pc begins later",
     ]
 
 
@@ -118,9 +118,23 @@ def test_loop_is_shown_a_few_times(directory: Path, capsys: pytest.CaptureFixtur
     assert len(everything) == 2 + 9 + 5 * 5 + 2 + 2
 
 
-def test_pc_that_is_never_reached(capsys: pytest.CaptureFixture[str]) -> None:
-    done = autoclave(capsys, "trace", "model.pkl", "2", "--from-pc", "99", *OPEN)
-    assert done.out.splitlines()[-1] == "the thread ended and never reached pc 99"
+def test_pc_that_is_never_reached(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skipping = [*ELEMENT, mov("r5.x", 0), ins("jump", (), target=2), mov("r5.x", 1), *STORE]
+    write_artifact(directory / "skipping.pkl", skipping, name="skipping")
+    done = autoclave(capsys, "trace", "skipping.pkl", "skipping", "--from-pc", "9", *OPEN)
+    assert done.out.splitlines()[-1] == "the thread ended and never reached pc 9"
+
+
+def test_pc_between_two_instructions_is_refused(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_gfx1200_artifact(directory / "chestnut.pkl")
+    listed = autoclave(capsys, "disasm", "chestnut.pkl", "multiply", "--json").json
+    long = next(at for at, instruction in enumerate(listed) if len(instruction["code"]) > 8)
+    before, after = listed[long]["pc"], listed[long + 1]["pc"]
+
+    done = autoclave(capsys, "trace", "chestnut.pkl", "multiply", "--from-pc", str(before + 4), *OPEN)
+
+    assert done.code == 2
+    assert f"no instruction begins at pc {before + 4}; it is between pc {before} and pc {after}" in done.err
 
 
 def test_fault_ends_the_trace_behind_what_led_to_it(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +149,7 @@ def test_fault_ends_the_trace_behind_what_led_to_it(directory: Path, capsys: pyt
 def test_endless_loop_ends_with_the_limit(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_artifact(directory / "forever.pkl", FOREVER, name="forever")
     done = autoclave(capsys, "trace", "forever.pkl", "forever", "--limit", "20", "--times", "0", *OPEN)
-    assert done.out.splitlines()[-1].startswith("stopped after 20 executions")
+    assert done.out.splitlines()[-1].startswith("stopped, 20 executions shown")
 
 
 @pytest.mark.parametrize(
@@ -143,10 +157,13 @@ def test_endless_loop_ends_with_the_limit(directory: Path, capsys: pytest.Captur
     [
         (("add_byte5",), "there is no kernel 'add_byte5'; did you mean add_bytes or"),
         (("2", "--launch", "1"), "launches kernel 2 1 time; --launch counts from 0"),
-        (("2", "--workgroup", "2"), "there is no workgroup 2,0,0; the launch has 2 x 1 x 1"),
+        (("2", "--workgroup", "2,0,0"), "there is no workgroup 2,0,0; the launch has 2 x 1 x 1"),
         (("2", "--lane", "4"), "there is no lane 4; a workgroup has 4 threads, 4 x 1 x 1"),
         (("2", "--part", "rum"), "there is no part rum; did you mean run?"),
-        (("2", "--workgroup", "1,b"), "expected coordinates such as 0,3,1, got 1,b"),
+        (("2", "--workgroup", "1,b,0"), "expected three numbers such as 0,3,1, got 1,b,0"),
+        (("2", "--workgroup", "1"), "expected three numbers such as 0,3,1, got 1"),
+        (("2", "--workgroup", "1,0,0,0"), "expected three numbers such as 0,3,1, got 1,0,0,0"),
+        (("2", "--from-pc", "99"), "kernel 'add_bytes': no instruction begins at pc 99; the last is at pc 13"),
         (("2", "--limit", "-1"), "expected a whole number from 0 up, got -1"),
     ],
 )

@@ -21,7 +21,7 @@ examples:
   autoclave trace ARTIFACT r_64_32 --lane 5          thread 5 of the first workgroup (x varies fastest)
   autoclave trace ARTIFACT 3 --workgroup 0,0,7       the first thread of another workgroup
   autoclave trace ARTIFACT 3 --launch 1              the second time that the model launches this kernel
-  autoclave trace ARTIFACT 3 --from-pc 40 --times 5  begin where instruction 40 is first reached; five rounds of each loop
+  autoclave trace ARTIFACT 3 --from-pc 40 --times 5  begin where pc 40 is first reached; five rounds of each loop
   autoclave trace ARTIFACT 3 --inputs in.npz         with inputs of your own, not those of seed 42
 
 Everything before the launch is run on the emulator, so the kernel finds in memory what it would find on the device. One line
@@ -57,7 +57,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=natural, default=42, metavar="N", help="make the inputs from this seed (default 42)"
     )
     parser.add_argument(
-        "--limit", type=natural, default=1000, metavar="N", help="stop after N executions (default 1000; 0: never)"
+        "--limit",
+        type=natural,
+        default=1000,
+        metavar="N",
+        help="stop when N executions are shown (default 1000; 0: never)",
     )
     parser.add_argument(
         "--times",
@@ -66,7 +70,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="show N executions of each instruction (default 2; 0: all)",
     )
-    parser.add_argument("--from-pc", type=natural, default=0, metavar="PC", help="begin when PC is first reached")
+    parser.add_argument(
+        "--from-pc",
+        type=natural,
+        default=0,
+        metavar="PC",
+        help="begin when PC is first reached, a pc as `disasm` shows it",
+    )
     add_sandbox_option(parser)
 
 
@@ -90,9 +100,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _coordinates(text: str) -> tuple[int, int, int]:
     numbers = text.split(",")
-    if len(numbers) > 3 or not all(number.isdecimal() for number in numbers):
-        raise argparse.ArgumentTypeError(f"expected coordinates such as 0,3,1, got {text}")
-    x, y, z = (int(number) for number in [*numbers, "0", "0"][:3])
+    if len(numbers) != 3 or not all(number.isdecimal() for number in numbers):
+        raise argparse.ArgumentTypeError(f"expected three numbers such as 0,3,1, got {text}")
+    x, y, z = map(int, numbers)
     return x, y, z
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.emulator.interpretations import interpretation_of
 from autoclave.emulator.jit import best_target
-from autoclave.emulator.launch import Launch, Size3
+from autoclave.emulator.launch import KernelCode, Launch, Size3
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.processors import processors
 from autoclave.emulator.trace_lines import TraceLines
@@ -30,18 +30,33 @@ from autoclave.native.request import carried_out, part_key
 from autoclave.native.tensor_files import read_tensors
 
 
-def launch_of_call(artifact: Artifact, part: str | tuple[int, int], call: int, inputs: Path) -> Launch:
+def launch_of_call(
+    artifact: Artifact, part: str | tuple[int, int], call: int, inputs: Path, from_pc: int = 0
+) -> Launch:
     """The launch that is number `call` of the part's calls, with memory as all calls before it leave it.
 
-    Raises `ArtifactError` if it is none, and `EmulationError` if a call before it does what it must not.
+    Raises `ArtifactError` if it is none, or has no instruction at `from_pc`; and `EmulationError` if a call before it does what it
+    must not.
     """
     target = replace(best_target(), quick=True)  # each call runs once at most
     model = EmulatedModel(artifact, part, Placement(target, threads=processors()))
-    for place, step in enumerate(model.start(read_tensors(inputs, model.part.inputs))):
-        if place == call and step.launch is not None:
-            return step.launch
+    steps = model.start(read_tensors(inputs, model.part.inputs))
+    launch = steps[call].launch if 0 <= call < len(steps) else None
+    if launch is None:
+        raise ArtifactError(f"call {call} of part {key_text(part)} is no launch")
+    _require_instruction(launch.kernel, from_pc)  # before the calls, which may take a while
+    for step in steps[:call]:
         model.execute(step)
-    raise ArtifactError(f"call {call} of part {key_text(part)} is no launch")
+    return launch
+
+
+def _require_instruction(kernel: KernelCode, pc: int) -> None:
+    places = [instruction.pc for instruction in interpretation_of(kernel).decode(kernel.code, kernel.name)]
+    if pc in places or not pc:
+        return
+    before, after = [place for place in places if place < pc], [place for place in places if place > pc]
+    near = f"it is between pc {before[-1]} and pc {after[0]}" if before and after else f"the last is at pc {places[-1]}"
+    raise ArtifactError(f"kernel {kernel.name!r}: no instruction begins at pc {pc}; {near}, see `autoclave disasm`")
 
 
 def _trace(request: dict[str, Any]) -> int:
@@ -50,11 +65,9 @@ def _trace(request: dict[str, Any]) -> int:
     x, y, z = (int(at) for at in request["workgroup"])
     workgroup: Size3 = (x, y, z)
     with open_artifact(request["artifact"]) as artifact, output.open("w", encoding="utf-8") as file:
-        part = part_key(request.get("part", "run"))
-        launch = launch_of_call(artifact, part, int(request["call"]), Path(request["inputs"]))
-        lines = TraceLines(
-            lambda line: print(line, file=file), int(request["limit"]), int(request["times"]), int(request["from_pc"])
-        )
+        part, from_pc = part_key(request.get("part", "run")), int(request["from_pc"])
+        launch = launch_of_call(artifact, part, int(request["call"]), Path(request["inputs"]), from_pc)
+        lines = TraceLines(lambda line: print(line, file=file), int(request["limit"]), int(request["times"]), from_pc)
         trace = interpretation_of(launch.kernel).trace
         executed = lines.stopped(lambda report: trace(launch, workgroup, int(request["lane"]), report))
         print(lines.summary(executed), file=file)

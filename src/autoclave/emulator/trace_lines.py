@@ -26,7 +26,7 @@ class TraceLines:
     """Writes executions until there are enough lines."""
 
     def __init__(self, write: Callable[[str], object], limit: int, times: int, from_pc: int) -> None:
-        """limit: lines, and times: executions of each instruction that are shown; 0 for all."""
+        """limit: executions that are shown, and times: of each instruction; 0 for all."""
         self._write = write
         self._limit = limit
         self._times = times
@@ -48,7 +48,7 @@ class TraceLines:
     def summary(self, executed: int | None) -> str:
         """The last line: how the trace ended."""
         if executed is None:
-            return f"stopped after {_count(self._shown)}; --limit shows more, --from-pc begins later"
+            return f"stopped, {_count(self._shown)} shown; --limit shows more, --from-pc begins later"
         if not self._begun:
             return f"the thread ended and never reached pc {self._from_pc}"
         return f"the thread ended; {_count(self._seen.total())}"
