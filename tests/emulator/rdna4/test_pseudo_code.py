@@ -25,6 +25,7 @@ LANES = [name for name in LANE_OPERATIONS if name in TEXTS and name not in UNTOL
 SCALARS = [name for name in SCALAR_OPERATIONS if name in TEXTS]
 COUNT = 24
 """Special values of each operation; half as many random ones come with them."""
+BY_NAME = {one.name: one for one in DISAGREEMENTS}
 
 
 def lane_results(name: str, number: int, sources: Sequence[int]) -> tuple[Results, Results]:
@@ -102,6 +103,21 @@ def test_operations_do_what_the_pseudo_code_says(names: list[str]):
     assert [line for name in names for line in differences(name)] == []
 
 
+DENORMALS_AND_NEAR = (1, 0x80000001, 0x7FFFFF, 0x807FFFFF, 0x800000, 0x80800000)
+RECIPROCALS_NEAR = (0x7E800000, 0x7E800001, 0xFE800001, 0x7F000000, 0xFF7FFFFF)
+"""From 2^126 on: below it, one over them is a denormal."""
+POWERS_NEAR = (0xC2FC0000, 0xC2FC0001, 0xC2FE0000, 0xC3150000, 0xC3158000, 0xC3160000)
+"""-126, what is next to it, -127, -149, -149.5, -150."""
+
+
+@pytest.mark.parametrize("name", [f"v_{name}" for name in BY_NAME["denormal-elementary"].operations])
+def test_elementary_functions_have_no_denormals(name: str):
+    sources = (*DENORMALS_AND_NEAR, *RECIPROCALS_NEAR, *POWERS_NEAR)
+    results = {hex(source): computed(name, 0, (source,)) for source in sources}
+
+    assert {source: both for source, both in results.items() if both[0] != both[1]} == {}
+
+
 @pytest.mark.parametrize("form", ["F32", "F64"])
 def test_divisions_are_scaled_as_stated_at_all_bounds_of_exponents(form: str):
     """Whose fields are those of the rule, and what is next to them; either operand is the value."""
@@ -123,9 +139,8 @@ def test_divisions_are_scaled_as_stated_at_all_bounds_of_exponents(form: str):
 
 @pytest.mark.parametrize("form", ["F32", "F64"])
 def test_sums_of_divisions_are_scaled_as_stated_to_denormals_and_beyond_all_numbers(form: str):
-    name, fraction = f"v_div_fmas_{form.lower()}", PRECISION[form] - 1
+    name, fraction, middle = f"v_div_fmas_{form.lower()}", PRECISION[form] - 1, BIAS[form]
     top, step = declared_results.ENDS[form].top, declared_results.ENDS[form].step
-    middle = BIAS[form]
     one = middle << fraction
     wrong = []
     for field in (0, 1, step - 1, step, step + 1, middle - 1, middle, middle + 1, top - step, top - step + 1, top):
