@@ -2,6 +2,10 @@
 
 v_wmma reads the registers of all 32 lanes, whatever EXEC says. A compiler that moves one behind a branch moves what fills the operands
 with it, so that lanes which are off contribute what their registers happen to hold.
+
+Which lanes are on is what the translator's analysis of EXEC says (`translator.execution`): there is no second one. A product that it
+cannot prove all lanes to reach is told of. Were it wrong in taking all for on, the product would go untold, and translated code would
+write lanes that are off, too: only a comparison with the interpreter, which has EXEC itself, would show that.
 """
 
 from collections.abc import Sequence
