@@ -12,8 +12,9 @@ of a630 emulators that were proposed for tinygrad's tests (test/mockgpu/qcom) an
 
 The third is that of tinygrad's own mock of AMD's GPUs:
 
-    run_asm(...)    test/mockgpu/amd/emu.py in a source tree of tinygrad/tinygrad, whose test folder it needs; instructions
-                    one by one, each compiled by tinygrad's device CPU: set DEV=CPU, and have a clang
+    run_asm(...)    test/mockgpu/amd/emu.py in a source tree of tinygrad/tinygrad, whose test folder it needs; measured at
+                    a9069c177a9da9cca18593edf55acd2e6073cca6 (2026-08-22); instructions one by one, each compiled by
+                    tinygrad's device CPU: set DEV=CPU, and have a clang
 
 Each kernel's first launch in a run is taken, with the inputs that it has there, and timed by the clock: here on as many
 threads as the command line says, there on the one thread that public emulators use. The same is printed for one thread
