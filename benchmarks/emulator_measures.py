@@ -259,8 +259,9 @@ def arena_size(artifact: Path) -> int:
 
 def names(kernel: KernelCode) -> list[str]:
     """Of a kernel's instructions; of those that are two in one, both."""
-    decoded = interpretation_of(kernel).decode(kernel.code, kernel.name)
-    return [part.name for each in decoded for part in (getattr(each, "dual", None) or (each,))]
+    interpretation = interpretation_of(kernel)
+    decoded = interpretation.decode(kernel.code, kernel.name)
+    return [name for each in decoded for name in interpretation.operations(each)]
 
 
 def opcodes(artifacts: list[Path], verbose: bool) -> None:
