@@ -11,6 +11,7 @@ from emulator.tinygrad_programs import FLOATS, INTEGERS, convolution, uniform
 from emulator.tinygrad_runner import SCRIPT, run
 
 from autoclave.emulator.tinygrad_device import Settings, register
+from autoclave.errors import ToolchainError
 
 PLAIN, IMAGES = "QCOM", "QCOM:1"
 """Two devices of one process; the second is opened with images on, as models for cars are compiled."""
@@ -124,6 +125,32 @@ def test_runner_runs_a_module(tmp_path: Path) -> None:
     assert done.stdout.split("\n")[0] == "QCOM hello [4.0, 6.0]", done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.py"], "there is no file absent.py to run"),
+        (["--threads", "0", "script.py"], "the emulated device needs 1 host thread at least, not 0"),
+        (
+            ["--survey", "absent/survey.json", "script.py"],
+            "writing the survey absent/survey.json: No such file or directory",
+        ),
+        (["--translations", "script.py", "script.py"], "keeping host code in script.py: File exists"),
+    ],
+)
+def test_runner_refuses_what_it_cannot_do_before_it_begins(tmp_path: Path, arguments: list[str], message: str) -> None:
+    (tmp_path / "script.py").write_text("print('begun')")
+
+    done = run(tmp_path, *arguments)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].endswith(message)
+
+
+def test_device_that_is_not_emulated_is_refused() -> None:
+    with pytest.raises(ToolchainError, match="emulated device NV: there are QCOM and AMD only"):
+        register(device="NV")
+
+
 def test_host_code_is_kept_for_the_next_process(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
 
@@ -160,8 +187,6 @@ def test_float16_is_rounded_as_asked(tmp_path: Path, options: list[str], expecte
 
 
 def test_other_settings_are_refused_once_the_device_is_in_use(tinygrad: Any) -> None:
-    from autoclave.errors import ToolchainError
-
     assert tinygrad.Tensor([1], device=PLAIN).tolist() == [1]
     register()
     with pytest.raises(ToolchainError, match="in use already"):

@@ -24,6 +24,9 @@ def main(arguments: Sequence[str]) -> None:
     options = _parser().parse_args(arguments)
     if not options.program:
         _parser().error("what to run is missing: SCRIPT, or -m MODULE")
+    name, *rest = options.program
+    if not options.module and not Path(name).exists():
+        _parser().error(f"there is no file {name} to run")
     kind = KINDS[options.device]
     os.environ.setdefault("DEV", kind.target)
     if options.profile:
@@ -32,8 +35,8 @@ def main(arguments: Sequence[str]) -> None:
     try:
         register(settings, options.device)
     except AutoclaveError as error:
-        raise SystemExit(f"tinygrad_device: {error}") from error
-    name, *rest = options.program
+        print(f"tinygrad_device: error: {error}", file=sys.stderr)
+        raise SystemExit(2) from error
     if options.module:
         sys.argv = [name, *rest]
         sys.path.insert(0, os.getcwd())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autoclave.compiler.environment import mesa_library
+from autoclave.errors import ToolchainError
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,10 @@ KINDS = {
     "AMD": Kind("AMD", "AMD:LLVM", "chestnut", "tinygrad.runtime.ops_amd", _amd),
 }
 """By name."""
+
+
+def kind_of(device: str) -> Kind:
+    """The device of this name. Raises `ToolchainError` if it is not emulated."""
+    if device not in KINDS:
+        raise ToolchainError(f"registering the emulated device {device}: there are {' and '.join(KINDS)} only")
+    return KINDS[device]

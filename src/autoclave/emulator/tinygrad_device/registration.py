@@ -9,6 +9,7 @@ from autoclave.errors import ToolchainError
 
 def register(kind: Kind, settings: Settings) -> None:
     """See `autoclave.emulator.tinygrad_device.register`."""
+    settings.require_possible()
     if settings.nearest and not kind.rounds:
         raise ToolchainError(
             f"registering the emulated device {kind.name}: it rounds to nearest already; drop `nearest`"

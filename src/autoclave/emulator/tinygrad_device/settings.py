@@ -1,7 +1,10 @@
 """How the emulated device works. No setting but `nearest` changes a result."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from autoclave.errors import ToolchainError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +23,20 @@ class Settings:
     check: bool = False
     survey: Path | None = None
     nearest: bool = False
+
+    def require_possible(self) -> None:
+        """Raise `ToolchainError` if there are no threads, or if what is to be written could not be: now, not at the end."""
+        if self.threads < 1:
+            raise ToolchainError(f"the emulated device needs 1 host thread at least, not {self.threads}")
+        try:
+            if self.translations is not None:
+                self.translations.mkdir(parents=True, exist_ok=True)
+                if not os.access(self.translations, os.W_OK):
+                    raise PermissionError(None, "no permission to write there")
+        except OSError as error:
+            raise ToolchainError(f"keeping host code in {self.translations}: {error.strerror}") from error
+        try:
+            if self.survey is not None:
+                self.survey.open("ab").close()
+        except OSError as error:
+            raise ToolchainError(f"writing the survey {self.survey}: {error.strerror}") from error
