@@ -87,7 +87,7 @@ def replace_link(path: Path, target: str) -> None:
 def candidates(
     version: str, search_path: str, home: Optional[str], pyenv_root: Optional[str], launchers: Optional[str]
 ) -> Iterator[Path]:
-    """Places where CPython `version` usually is, in the order of DESIGN: PATH, pyenv, uv, the launcher's own."""
+    """Places where CPython `version` usually is, in the order in which they are tried: PATH, pyenv, uv, the launcher's own."""
     name = f"python{version}"
     for directory in filter(None, search_path.split(os.pathsep)):
         if Path(directory).name != "shims":
