@@ -1,7 +1,7 @@
 """Where gfx1200's rules and the pseudo-code of AMD's manual differ, and which rule says why.
 
-The tests evaluate the pseudo-code of every operation; a difference that is not listed here fails them, and so does one that is
-listed and no longer occurs.
+The tests evaluate the pseudo-code of every operation. Where one of these applies they work out, by fractions, what has to come
+instead; any other result fails them, and so does a listed difference that no longer occurs.
 """
 
 from dataclasses import dataclass
