@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from artifact.kernel_code import A630_LOOP, CHESTNUT, CPU, QCOM, amd_object, gfx1200_object, write_kernels, x86_object
@@ -16,6 +17,9 @@ from autoclave.artifact.model import Target
 from autoclave.artifact.reader import open_artifact
 from autoclave.cli.decoders import DECODERS
 from autoclave.errors import ArtifactError, ToolchainError
+
+if TYPE_CHECKING:  # run as a process of its own; said here so that Pants knows
+    import autoclave.cli.main  # noqa: F401
 
 
 def decoded(tmp_path: Path, target: Target, code: bytes, name: str = "kernel") -> tuple[Instruction, ...]:
