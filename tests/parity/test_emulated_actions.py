@@ -313,7 +313,7 @@ BOTH: tuple[str | tuple[int, int], ...] = ("run", (1928, 1208))
     ],
 )
 def test_bisect_goes_through_the_parts_or_takes_one(
-    directory: Path, run_action: RunAction, keys: tuple[str, ...], part: str | None, lines: list[str]
+    directory: Path, run_action: RunAction, keys: tuple[str | tuple[int, int], ...], part: str | None, lines: list[str]
 ) -> None:
     write_artifact(directory / "model.pkl", keys=keys)
     run_action(record.main, RECORD | {"launches": "launches.json"})
