@@ -1,6 +1,7 @@
 """The compile action with another compiler in the place of LLVM 20: `python -m amd_compilers.variant VARIANT CLANG REQUEST.json`.
 
-VARIANT is `llvm` (as it is), `told` (LLVM 20, told the target's triple and data layout) or `clang` (the one at CLANG).
+VARIANT is `llvm` (as it is), `told` (LLVM 20, told the target's triple and data layout), `clang` (the one at CLANG) or `whole` (that one,
+kept from moving matrix products to where lanes are off, as comgr is: `clang` gives wrong kernels for models that have them there).
 """
 
 import subprocess
@@ -20,12 +21,14 @@ CLANG_OPTIONS = [
     *("-O2", "-vectorize-loops", "-vectorize-slp", "-Wno-override-module", "-emit-obj", "-x", "ir"),
 ]
 
+UNSUNK = ("-mllvm", "-disable-machine-sink")
 
-def compile_by_clang(clang: str, source: str) -> bytes:
+
+def compile_by_clang(clang: str, source: str, options: tuple[str, ...] = ()) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "kernel.ll").write_text(source)
-        command = [clang, "clang", *CLANG_OPTIONS, "kernel.ll", "-o", "kernel.o"]
+        command = [clang, "clang", *CLANG_OPTIONS, *options, "kernel.ll", "-o", "kernel.o"]
         subprocess.run(command, cwd=folder, env={"HOME": folder}, check=True)
         return (place / "kernel.o").read_bytes()
 
@@ -36,6 +39,8 @@ def replace_compiler(variant: str, clang: str) -> None:
 
     if variant == "clang":
         llvm20.LLVM20Compiler.compile = lambda self, src: compile_by_clang(clang, src)
+    if variant == "whole":
+        llvm20.LLVM20Compiler.compile = lambda self, src: compile_by_clang(clang, src, UNSUNK)
     if variant == "told":
         layout = llvm20.LLVM20Compiler(TRIPLE, "gfx1200", "+cumode").machine.target_data
         told = f'target datalayout = "{layout}"\ntarget triple = "{TRIPLE}"\n'
