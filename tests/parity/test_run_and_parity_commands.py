@@ -68,7 +68,9 @@ def test_run_from_a_seed_and_timed(directory: Path, capsys: pytest.CaptureFixtur
         pytest.param(["model.pkl", "--inputs", "model.onnx"], "reading tensors from model.onnx", id="not-npz"),
         pytest.param(["model.pkl", "--seed", "1", "--part", "runs"], "no part runs; did you mean run", id="part"),
         pytest.param(["model.pkl", "--seed", "-1"], "expected a whole number", id="negative-seed"),
-        pytest.param(["model.pkl"], "one of the arguments --inputs --seed --frames is required", id="nothing-to-run-on"),
+        pytest.param(
+            ["model.pkl"], "one of the arguments --inputs --seed --frames is required", id="nothing-to-run-on"
+        ),
         pytest.param(["model.pkl", "--seed", "1", "--inputs", "in.npz"], "not allowed with", id="both"),
     ],
 )
