@@ -194,15 +194,16 @@ def test_a_thread_of_chestnut(directory: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("hardware", ["qcom", "chestnut"])
 @pytest.mark.parametrize("kernel", ["add_bytes", "multiply"])
 def test_pc_of_a_trace_is_found_in_disasm(
-    directory: Path, capsys: pytest.CaptureFixture[str], hardware: str, kernel: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hardware: str, kernel: str
 ) -> None:
+    artifact = tmp_path / "either.pkl"
     if hardware == "qcom":
-        write_artifact(directory / "either.pkl")
+        write_artifact(artifact)
     else:
-        write_gfx1200_artifact(directory / "either.pkl")
+        write_gfx1200_artifact(artifact)
 
-    traced = autoclave(capsys, "trace", "either.pkl", kernel, *OPEN).out.splitlines()[1:-1]
-    listed = autoclave(capsys, "disasm", "either.pkl", kernel, "--json").json
+    traced = autoclave(capsys, "trace", artifact, kernel, *OPEN).out.splitlines()[1:-1]
+    listed = autoclave(capsys, "disasm", artifact, kernel, "--json").json
 
     codes = {instruction["pc"]: instruction["text"].split()[-1] for instruction in listed}
     assert len(traced) > 5
