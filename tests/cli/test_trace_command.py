@@ -203,9 +203,10 @@ def test_pc_of_a_trace_is_found_in_disasm(
         write_gfx1200_artifact(artifact)
 
     traced = autoclave(capsys, "trace", artifact, kernel, *OPEN).out.splitlines()[1:-1]
-    listed = autoclave(capsys, "disasm", artifact, kernel, "--json").json
+    disassembled = autoclave(capsys, "disasm", artifact, kernel, "--json")
 
-    codes = {instruction["pc"]: instruction["text"].split()[-1] for instruction in listed}
+    assert disassembled.code == 0, disassembled.err
+    codes = {instruction["pc"]: instruction["text"].split()[-1] for instruction in disassembled.json}
     assert len(traced) > 5
     assert all(codes[columns(line)[0]] in line for line in traced)
 

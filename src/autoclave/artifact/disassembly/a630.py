@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import tinymesa
@@ -18,6 +19,7 @@ from autoclave.errors import ArtifactError
 
 INSTRUCTION_SIZE = 8
 _GPU = 630
+_SOURCES = str(Path(__file__).resolve().parents[3])
 _TIME_LIMIT = 60
 """Seconds; real kernels take a few milliseconds."""
 
@@ -36,7 +38,8 @@ def decode(kernels: Sequence[tuple[str, bytes]]) -> list[tuple[Instruction, ...]
 def _run(codes: list[bytes]) -> Any:
     """What `_main` says about `codes`, from a process of its own."""
     command = [sys.executable, "-m", "autoclave.artifact.disassembly.a630"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # sys.path may have folders relative to where the process began.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([_SOURCES, *filter(None, sys.path)])}
     request = json.dumps([code.hex() for code in codes]).encode()
     try:
         done = subprocess.run(
