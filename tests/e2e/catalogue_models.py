@@ -50,9 +50,12 @@ def declare(
 
 
 def started(result: CompletedProcess[str], *stages: str) -> list[str]:
-    """What was run, not taken from a cache: the targets of the given stages, or all of them."""
-    found = (STARTED.search(line) for line in result.stderr.splitlines())
-    return sorted(match["target"] for match in found if match and (not stages or match["stage"] in stages))
+    """What was run, not taken from a cache: the targets of the given stages, or all of them.
+
+    An action counts once: Pants starts one that uses several processors anew if others come free in its first moments.
+    """
+    found = {(match["stage"], match["target"]) for match in STARTED.finditer(result.stderr)}
+    return sorted(target for stage, target in found if not stages or stage in stages)
 
 
 def succeeded(result: CompletedProcess[str]) -> CompletedProcess[str]:
