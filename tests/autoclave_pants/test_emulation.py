@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pants.engine.fs import AddPrefix, Digest
+from pants.engine.fs import AddPrefix, Digest, MergeDigests
 from pants.testutil.rule_runner import MockGet, run_rule_with_mocks
 
 from autoclave_pants.rules.actions import TOLD_PROCESSORS, ActionRequest, ActionResult
@@ -13,6 +13,7 @@ from autoclave_pants.rules.emulation import (
     Emulator,
     Kernels,
     KernelsRequest,
+    Translation,
     TranslationRequest,
     extract_kernels,
     other_emulators,
@@ -23,6 +24,17 @@ from autoclave_pants.rules.toolchains import Toolchain, ToolchainPython
 ARTIFACT = Digest("a" * 64, 1)
 KERNELS = Digest("b" * 64, 2)
 RESULT = Digest("c" * 64, 3)
+RECORDED = Digest("d" * 64, 4)
+PLACED = {AddPrefix(RECORDED, "known"): Digest("e" * 64, 5)}
+MERGED = Digest("f" * 64, 6)
+WITH_RECORDING = MergeDigests((KERNELS, *PLACED.values()))
+
+TRANSLATED_FROM = (
+    MockGet(output_type=Kernels, input_types=(KernelsRequest,), mock=lambda _: Kernels(KERNELS)),
+    MockGet(output_type=Translation, input_types=(TranslationRequest,), mock=lambda _: Translation(RECORDED)),
+    MockGet(output_type=Digest, input_types=(MergeDigests,), mock={WITH_RECORDING: MERGED}.__getitem__),
+)
+"""What the translation's rule asks for: the kernels, and for some a translation that there is already."""
 
 
 @pytest.fixture
@@ -39,7 +51,7 @@ def requested(rule, request, emulator, *mocks):
         return ActionResult(0, RESULT, "", "", None)
 
     gets = [
-        MockGet(output_type=Digest, input_types=(AddPrefix,), mock=lambda prefixed: prefixed),
+        MockGet(output_type=Digest, input_types=(AddPrefix,), mock=lambda prefixed: PLACED.get(prefixed, prefixed)),
         MockGet(output_type=ActionResult, input_types=(ActionRequest,), mock=run),
         *mocks,
     ]
@@ -57,9 +69,8 @@ def test_kernels_are_taken_out_of_the_artifact(emulator):
 
 
 def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_request(emulator):
-    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "qcom", "models:m"), REPLAYING)
-    kernels = MockGet(output_type=Kernels, input_types=(KernelsRequest,), mock=lambda asked: Kernels(KERNELS))
-    action, made = requested(translate, request, emulator, kernels)
+    request = TranslationRequest(KernelsRequest(ARTIFACT, "artifact.pkl", "qcom", "models:m"), REPLAYING["qcom"])
+    action, made = requested(translate, request, emulator, *TRANSLATED_FROM)
     assert (action.module, action.target) == ("autoclave.emulator.translate", "models:m")
     assert action.inputs == AddPrefix(KERNELS, "inputs")
     assert json.loads(action.request) == {
@@ -72,6 +83,14 @@ def test_translation_has_kernels_alone_as_input_and_what_it_is_for_in_its_reques
     assert action.processors > 1
     assert action.without == ("autoclave.emulator.rdna4",)
     assert made.request_fields("inputs") == {"translations": "inputs/translations", "cpu": "x86-64-v3"}
+
+
+def test_chestnuts_replay_takes_over_what_was_translated_for_recording(emulator):
+    request = KernelsRequest(ARTIFACT, "artifact.pkl", "chestnut", "models:m")
+    action, _ = requested(translate, TranslationRequest(request, REPLAYING["chestnut"]), emulator, *TRANSLATED_FROM)
+    assert json.loads(action.request)["known"] == "inputs/known/translations"
+    assert action.inputs == AddPrefix(MERGED, "inputs")
+    assert action.without == ("autoclave.emulator.a630",)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +110,9 @@ def test_the_name_of_a_target_is_part_of_no_key():
     assert len(requests) == 1
 
 
-def test_replay_has_other_lanes_than_recording():
-    assert RECORDING.lanes != REPLAYING.lanes
+def test_replay_has_other_code_than_recording():
+    assert RECORDING.lanes != REPLAYING["qcom"].lanes
+    assert all(RECORDING.quick and not code.quick for code in REPLAYING.values())
 
 
 def test_pants_fills_in_the_processors():

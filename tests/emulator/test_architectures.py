@@ -1,6 +1,7 @@
 """What the emulated GPUs share: one model, compiled for each of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,18 @@ def test_host_code_is_packed_without_loss(artifact_path: Path) -> None:
         translations = translate_work(artifact_work(artifact), PORTABLE, 1)
 
     assert unpack_translations(pack_translations(translations)) == {each.key: each for each in translations}
+
+
+def test_known_host_code_is_not_made_again(artifact_path: Path) -> None:
+    with open_artifact(artifact_path) as artifact:
+        work = artifact_work(artifact)
+    made = translate_work(work, PORTABLE, 1)
+    known = {each.key: replace(each, code=b"kept") for each in made[1:]}
+
+    again = translate_work(work, PORTABLE, 1, known)
+
+    assert len(known) > 0
+    assert again == tuple(known.get(each.key, each) for each in made)
 
 
 @pytest.mark.parametrize("change", [{"architecture": "a730"}, {"lanes": 5}], ids=["gpu", "lanes"])

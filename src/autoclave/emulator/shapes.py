@@ -2,9 +2,10 @@
 
 import binascii
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 from autoclave.artifact.model import Kernel, Program
@@ -18,6 +19,7 @@ from autoclave.emulator.translation import LaunchShape, Translation, translate_a
 from autoclave.errors import ArtifactError
 
 FORMAT = 2
+NOTHING: Mapping[str, Translation] = MappingProxyType({})
 FORMATS = frozenset({"float16", "float32"})
 
 LOOPS = 16
@@ -79,12 +81,21 @@ def chosen_target(work: Work, target: HostTarget) -> HostTarget:
     return replace(target, quick=work.threads * extent.instructions * turns < WORTHWHILE)
 
 
-def translate_work(work: Sequence[Work], target: HostTarget, processes: int) -> tuple[Translation, ...]:
-    """Host code for each of `work`, in its order, for the target that is chosen for it. Raises as `translate_all`."""
+def translate_work(
+    work: Sequence[Work], target: HostTarget, processes: int, known: Mapping[str, Translation] = NOTHING
+) -> tuple[Translation, ...]:
+    """Host code for each of `work`, in its order, for the target that is chosen for it. Raises as `translate_all`.
+
+    known: translations, by key, that need not be made again.
+    """
     targets = [chosen_target(each, target) for each in work]
     made: dict[tuple[LaunchShape, HostTarget], Translation] = {}
+    for each, its in zip(work, targets, strict=True):
+        if found_before := known.get(each.shape.key(its)):
+            made[each.shape, its] = found_before
     for kind in sorted(set(targets), key=lambda each: each.quick):
-        shapes = [each.shape for each, its in zip(work, targets, strict=True) if its == kind]
+        chosen = (each.shape for each, its in zip(work, targets, strict=True) if its == kind)
+        shapes = [shape for shape in chosen if (shape, kind) not in made]
         code = sum(len(shape.kernel.code) for shape in shapes)
         found = translate_all(shapes, kind, min(processes, 1 + code // CODE_PER_PROCESS))
         made.update(zip(((shape, kind) for shape in shapes), found, strict=True))

@@ -10,7 +10,7 @@ from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import Digest
 from pants.engine.rules import Get, Rule, collect_rules, rule
 
-from autoclave_pants.engine import add_prefix
+from autoclave_pants.engine import add_prefix, merge
 from autoclave_pants.rules.actions import ActionRequest, request_json, succeed
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 from autoclave_pants.subsystem import AutoclaveSubsystem
@@ -37,8 +37,9 @@ class HostCode:
 
 
 RECORDING = HostCode(lanes=4, quick=True)
-REPLAYING = HostCode(lanes=8, quick=False)
-"""What is recorded with some code is replayed with other code, for it must not matter."""
+REPLAYING = {"qcom": HostCode(lanes=8, quick=False), "chestnut": HostCode(lanes=4, quick=False)}
+"""What is recorded with some code is replayed with other code, for it must not matter. A wave of chestnut is a vector however
+many lanes are asked for: there, other code is made of the kernels that are worth it."""
 
 
 def other_emulators(hardware: str) -> tuple[str, ...]:
@@ -115,6 +116,11 @@ async def extract_kernels(request: KernelsRequest, emulator: Emulator) -> Kernel
 @rule
 async def translate(request: TranslationRequest, emulator: Emulator) -> Translation:
     kernels = await Get(Kernels, KernelsRequest, request.kernels)
+    inputs, known = kernels.digest, {}
+    if request.code != RECORDING and request.code.lanes == RECORDING.lanes:
+        recording = await Get(Translation, TranslationRequest(request.kernels, RECORDING))
+        inputs = await merge((inputs, await add_prefix(recording.digest, "known")))
+        known = {"known": f"inputs/known/{TRANSLATIONS}"}
     result = await succeed(
         ActionRequest(
             module="autoclave.emulator.translate",
@@ -125,9 +131,10 @@ async def translate(request: TranslationRequest, emulator: Emulator) -> Translat
                     "lanes": request.code.lanes,
                     "quick": request.code.quick,
                     "output": f"out/{TRANSLATIONS}",
+                    **known,
                 }
             ),
-            inputs=await add_prefix(kernels.digest, "inputs"),
+            inputs=await add_prefix(inputs, "inputs"),
             toolchain=emulator.toolchain,
             target=request.kernels.target,
             stage="Translate",

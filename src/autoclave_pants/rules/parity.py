@@ -149,7 +149,7 @@ async def recorded(model: ModelRequest, artifact: CompiledModel) -> tuple[CheckF
         return await Get(CheckFile, CheckRequest(model)), EMPTY_DIGEST, {}
     check, translation = await MultiGet(
         Get(CheckFile, CheckRequest(model)),
-        Get(Translation, TranslationRequest(kernels_request(model, artifact), REPLAYING)),
+        Get(Translation, TranslationRequest(kernels_request(model, artifact), REPLAYING[model.hardware])),
     )
     return check, translation.digest, dict(translation.request_fields("inputs"))
 
