@@ -22,7 +22,7 @@ def _translate(
     target: HostTarget,
 ) -> KernelIr:
     instructions = decode_kernel(kernel.code, kernel.name)
-    return translate_kernel(kernel, instructions, local_size, target.lanes, image_formats, texture_formats, target.f16c)
+    return translate_kernel(kernel, instructions, local_size, image_formats, texture_formats, target)
 
 
 A630 = Architecture(

@@ -176,6 +176,8 @@ def _gather_word(lanes: Lanes, image: _Image, index: Value, word: int, mask: Val
 
 def _components(lanes: Lanes, words: list[Value], half: bool) -> list[Value]:
     """Words of each lane's pixel to a vector for each component."""
+    if half and lanes.wide_shuffles:
+        return _halves_of_pairs(lanes, words[0])
     singles = [single for word in words for single in _halves_of_words(lanes, word)]
     return [component for single in singles for component in _halves_of_singles(lanes, single)] if half else singles
 
@@ -191,6 +193,17 @@ def _halves_of_singles(lanes: Lanes, singles: Value) -> list[Value]:
     """The low and the high 16 bits of each lane's 32. As a shuffle, like the above, it takes LLVM ten times as long."""
     ir = lanes.ir
     return [ir.convert("trunc", each, "i16") for each in (singles, ir.with_constant("lshr", singles, 16))]
+
+
+def _halves_of_pairs(lanes: Lanes, words: Value) -> list[Value]:
+    """The four halves of each lane's 64 bits: first side by side in pairs of lanes, then all of one component."""
+    ir, count = lanes.ir, COMPONENTS * lanes.lanes
+    flat, pairs, halves = vector(count, "i16"), vector(count // 2, "i32"), vector(lanes.lanes, "i16")
+    parts = ir.emit(f"bitcast {words.type} {words.text} to {flat}", flat)
+    beside = ir.shuffle(parts, None, [at + each for at in range(0, count, 8) for each in (0, 4, 1, 5, 2, 6, 3, 7)])
+    joined = ir.emit(f"bitcast {beside.type} {beside.text} to {pairs}", pairs)
+    found = [ir.shuffle(joined, None, range(component, count // 2, COMPONENTS)) for component in range(COMPONENTS)]
+    return [ir.emit(f"bitcast {each.type} {each.text} to {halves}", halves) for each in found]
 
 
 # Writes

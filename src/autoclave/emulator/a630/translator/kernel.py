@@ -22,6 +22,7 @@ from autoclave.emulator.a630.translator.operations import (
 )
 from autoclave.emulator.a630.translator.uniformity import access_of, analyse_uniformity
 from autoclave.emulator.ir import Builder, Module, Value, constant, vector
+from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Size3
 from autoclave.emulator.translator.coordinates import thread_coordinates
 from autoclave.emulator.translator.geometry import SIDES, Geometry
@@ -38,28 +39,27 @@ def translate_kernel(
     kernel: KernelCode,
     instructions: Sequence[Instruction],
     local_size: Size3,
-    lanes: int,
     image_formats: tuple[str, ...],
     texture_formats: tuple[str, ...],
-    f16c: bool,
+    target: HostTarget,
 ) -> KernelIr:
     """The function `kernel` as IR. Raises `UnknownInstruction`, which names all that there is no rule for."""
     blocks = find_blocks(instructions, kernel.name)
     context = ImageContext(image_formats, texture_formats, len(kernel.buffer_slots))
     refuse_unknown(kernel, blocks, context)
-    geometry = choose_geometry(kernel, blocks, local_size, lanes)
-    return _Kernel(kernel, blocks, geometry, context, f16c).translate()
+    geometry = choose_geometry(kernel, blocks, local_size, target.lanes)
+    return _Kernel(kernel, blocks, geometry, context, target).translate()
 
 
 class _Kernel:
     def __init__(
-        self, kernel: KernelCode, blocks: Sequence[Block], geometry: Geometry, context: ImageContext, f16c: bool
+        self, kernel: KernelCode, blocks: Sequence[Block], geometry: Geometry, context: ImageContext, target: HostTarget
     ) -> None:
         self._kernel = kernel
         self._blocks = blocks
         self._geometry = geometry
         self._images = context
-        self._f16c = f16c
+        self._target = target
         merged = kernel.merged_registers
         indexed = any(names_registers_indirectly(operation) for block in blocks for operation in block.operations)
         effects = [[effect_of(operation, merged) for operation in block.operations] for block in blocks]
@@ -73,7 +73,7 @@ class _Kernel:
         self._uses = [EVERYTHING] * len(blocks) if indexed else analyse_uses(blocks, effects, masked)
         self._module = Module(ATTRIBUTES.replace("willreturn ", ""))
         self._ir = Builder(self._module)
-        self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion, f16c)
+        self._lanes = Lanes(self._ir, geometry.lanes, merged, kernel.constant_demotion, target)
         barriers = any(block.barrier for block in blocks)
         self._workgroups = Workgroups(self._ir, kernel, geometry, barriers, self._spilled_bytes())
         self._lanes.files.indexed = indexed
@@ -116,7 +116,7 @@ class _Kernel:
         control.emit()
         self._emit_registers(control, start)
         self._workgroups.emit_end()
-        add_library(self._module, self._lanes.functions, self._f16c)
+        add_library(self._module, self._lanes.functions, self._target.f16c)
         ordered = any(operation.name.startswith("atomic.g") for block in self._blocks for operation in block.operations)
         images = len(self._images.images) + len(self._images.textures)
         return kernel_ir(

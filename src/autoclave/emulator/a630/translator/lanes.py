@@ -21,6 +21,7 @@ from autoclave.emulator.a630.translator.content import Content
 from autoclave.emulator.a630.translator.files import Files, members
 from autoclave.emulator.a630.translator.operations import HALF, location
 from autoclave.emulator.ir import Builder, Value, constant, element_type, lanes_of, vector
+from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.translator.frame import CONSTANTS_AT, ZERO_AT
 from autoclave.emulator.vector import FUNCTIONS, symbol
 
@@ -43,10 +44,11 @@ class Lanes:
     """Reads and writes registers in the current block, and gives contents the form that is asked for.
 
     mask: the lanes that take part, None for all. varying: locations that lie in vectors at the block's start.
-    functions: those of the vector library that are used, by name and lanes.
+    functions: those of the vector library that are used, by name and lanes. wide_shuffles: whether the host has shuffles of
+    words across a whole vector, and LLVM makes them quickly.
     """
 
-    def __init__(self, builder: Builder, lanes: int, merged: bool, demotion: bool, f16c: bool) -> None:
+    def __init__(self, builder: Builder, lanes: int, merged: bool, demotion: bool, target: HostTarget) -> None:
         self.ir = builder
         self.lanes = lanes
         self.files = Files(builder, lanes)
@@ -56,7 +58,8 @@ class Lanes:
         self.indirection: Indirection | None = None
         self._merged = merged
         self._demotion = demotion
-        self._f16c = f16c
+        self._f16c = target.f16c
+        self.wide_shuffles = target.avx512
         self._splats: dict[Value, Value] = {}
         self._tables: dict[tuple[int, str], Value] = {}
         self._varying = 0
