@@ -217,6 +217,10 @@ class Builder:
             vector(len(indices), element_type(left.type)),
         )
 
+    def as_it_is(self, value: Value) -> Value:
+        """A vector that LLVM must make before it is used: it does not join shuffles before and behind to dearer ones."""
+        return self.emit(f'call {value.type} asm "", "=v,0"({value.type} {value.text})', value.type)
+
     def any(self, mask: Value) -> Value:
         """Whether any lane of a vector of i1 is set; a scalar i1 as it is."""
         lanes = lanes_of(mask.type)
@@ -248,9 +252,10 @@ class Builder:
         tail = ", !invariant.load !0" if invariant else ""
         return self.emit(f"load {type_}, ptr {pointer.text}, align {align}{tail}", type_)
 
-    def store(self, value: Value, pointer: Value, align: int) -> None:
-        """Store to a scalar pointer."""
-        self.effect(f"store {value.type} {value.text}, ptr {pointer.text}, align {align}")
+    def store(self, value: Value, pointer: Value, align: int, kept: bool = False) -> None:
+        """Store to a scalar pointer. `kept`: it is done, and what is loaded from there later really is."""
+        how = "store volatile" if kept else "store"
+        self.effect(f"{how} {value.type} {value.text}, ptr {pointer.text}, align {align}")
 
     def gather(self, pointers: Value, type_: str, align: int, mask: Value) -> Value:
         """A load in each lane of `mask`; the others give 0."""

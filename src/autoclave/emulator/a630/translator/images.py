@@ -16,6 +16,8 @@ from autoclave.emulator.translator.frame import BLACK_AT, IMAGE_BYTES, images_at
 from autoclave.emulator.translator.lane_context import are_consecutive
 
 COMPONENTS = 4
+_REGISTER = 8
+"""Words of 64 bits in a register of AVX-512."""
 _KNOWN_FLAGS = frozenset({"1d", "imm"})
 """`1d` reads x and y too; `imm` says that the slot is literal."""
 
@@ -154,9 +156,13 @@ def _load_one(lanes: Lanes, image: _Image, pixels: _Pixels, widening: bool) -> l
     pointer = ir.offset(image.base, ir.convert("zext", pixels.index, "i64"), f"[4 x {element}]")
     pointer = ir.select(pixels.inside, pointer, ir.offset(THREAD, BLACK_AT))
     pixel = ir.load(pointer, vector(COMPONENTS, element), 2 if image.half else 4)
-    if widening:
-        pixel = lanes.library("half_to_single", pixel)
-    return [ir.element(pixel, component) for component in range(COMPONENTS)]
+    if not widening:
+        return [ir.element(pixel, component) for component in range(COMPONENTS)]
+    # To be taken from memory, one by one: the host loads a number into all lanes, which spares its units for shuffles.
+    widened = lanes.library("half_to_single", pixel)
+    place = ir.alloca(widened.type)
+    ir.store(widened, place, 16, kept=True)
+    return [ir.load(ir.offset(place, 4 * component), "float", 4) for component in range(COMPONENTS)]
 
 
 def _load_each(lanes: Lanes, image: _Image, pixels: _Pixels) -> list[Value]:
@@ -176,7 +182,7 @@ def _gather_word(lanes: Lanes, image: _Image, index: Value, word: int, mask: Val
 
 def _components(lanes: Lanes, words: list[Value], half: bool) -> list[Value]:
     """Words of each lane's pixel to a vector for each component."""
-    if half and lanes.wide_shuffles:
+    if half and lanes.wide_shuffles and lanes.lanes >= _REGISTER:
         return _halves_of_pairs(lanes, words[0])
     singles = [single for word in words for single in _halves_of_words(lanes, word)]
     return [component for single in singles for component in _halves_of_singles(lanes, single)] if half else singles
@@ -185,7 +191,7 @@ def _components(lanes: Lanes, words: list[Value], half: bool) -> list[Value]:
 def _halves_of_words(lanes: Lanes, words: Value) -> list[Value]:
     """The low and the high 32 bits of each lane's 64."""
     ir, flat = lanes.ir, vector(2 * lanes.lanes, "i32")
-    parts = ir.emit(f"bitcast {words.type} {words.text} to {flat}", flat)
+    parts = _cast(lanes, words, flat)
     return [ir.shuffle(parts, None, range(part, 2 * lanes.lanes, 2)) for part in range(2)]
 
 
@@ -197,13 +203,25 @@ def _halves_of_singles(lanes: Lanes, singles: Value) -> list[Value]:
 
 def _halves_of_pairs(lanes: Lanes, words: Value) -> list[Value]:
     """The four halves of each lane's 64 bits: first side by side in pairs of lanes, then all of one component."""
-    ir, count = lanes.ir, COMPONENTS * lanes.lanes
-    flat, pairs, halves = vector(count, "i16"), vector(count // 2, "i32"), vector(lanes.lanes, "i16")
-    parts = ir.emit(f"bitcast {words.type} {words.text} to {flat}", flat)
-    beside = ir.shuffle(parts, None, [at + each for at in range(0, count, 8) for each in (0, 4, 1, 5, 2, 6, 3, 7)])
-    joined = ir.emit(f"bitcast {beside.type} {beside.text} to {pairs}", pairs)
-    found = [ir.shuffle(joined, None, range(component, count // 2, COMPONENTS)) for component in range(COMPONENTS)]
-    return [ir.emit(f"bitcast {each.type} {each.text} to {halves}", halves) for each in found]
+    ir, parts = lanes.ir, range(0, lanes.lanes, _REGISTER)
+    beside = [_paired(lanes, ir.shuffle(words, None, range(first, first + _REGISTER))) for first in parts]
+    while len(beside) > 1:
+        size = range(2 * (lanes_of(beside[0].type) or 0))
+        beside = [ir.shuffle(*two, size) for two in zip(beside[::2], beside[1::2], strict=True)]
+    places = [range(component, 2 * lanes.lanes, COMPONENTS) for component in range(COMPONENTS)]
+    return [_cast(lanes, ir.shuffle(beside[0], None, each), vector(lanes.lanes, "i16")) for each in places]
+
+
+def _paired(lanes: Lanes, words: Value) -> Value:
+    """Of 8 lanes: each component's halves in lanes 0 and 1, then in 2 and 3 and so on, as 32 bits."""
+    halves = _cast(lanes, words, vector(COMPONENTS * _REGISTER, "i16"))
+    order = [at + each for at in range(0, COMPONENTS * _REGISTER, 8) for each in (0, 4, 1, 5, 2, 6, 3, 7)]
+    beside = lanes.ir.as_it_is(lanes.ir.shuffle(halves, None, order))
+    return _cast(lanes, beside, vector(2 * _REGISTER, "i32"))
+
+
+def _cast(lanes: Lanes, value: Value, type_: str) -> Value:
+    return lanes.ir.emit(f"bitcast {value.type} {value.text} to {type_}", type_)
 
 
 # Writes
