@@ -1,4 +1,7 @@
-"""Driving models for GPUs, on their emulators: warps against numpy, whole drives against numpy and ONNX Runtime."""
+"""Driving models for GPUs, on their emulators: warps against numpy, queues and outputs against numpy and ONNX Runtime.
+
+tests/drive/test_drive_hardware.py has a longer drive, by the command.
+"""
 
 from pathlib import Path
 
@@ -22,7 +25,8 @@ EQUAL_PIXELS = 0.999
 """Of a warp on a GPU, which may contract sums and approximate a division."""
 TOLERANCE = 5e-3
 """What models for GPUs are held to, which compute in half precision."""
-FRAMES = 50
+FRAMES = 11
+"""More than two turns of a queue that is sampled every fourth frame."""
 
 _HARDWARE = ["qcom", "chestnut"]
 

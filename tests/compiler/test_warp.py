@@ -21,12 +21,12 @@ SMALL = Camera(width=1344, height=760, stride=1408, y_height=768, uv_height=384)
 SIZE = (512, 256)
 
 
-@pytest.mark.parametrize("camera", [ROAD, SMALL])
-def test_a_frame_has_the_strides_that_the_cameras_driver_gives_it(camera: Camera) -> None:
+@pytest.mark.parametrize(("camera", "size"), [(ROAD, 2346 * 2048), (SMALL, 593 * 4096)])
+def test_a_frame_has_the_strides_and_the_size_that_the_cameras_driver_gives_it(camera: Camera, size: int) -> None:
     frame = Nv12Frame(camera.width, camera.height)
 
     assert (frame.stride, frame.y_height, frame.uv_height) == (camera.stride, camera.y_height, camera.uv_height)
-    assert frame.nbytes == camera.nbytes
+    assert (frame.nbytes, frame.size) == (camera.nbytes, size)
 
 
 @pytest.fixture(scope="module", params=[ROAD, SMALL], ids=["1928x1208", "1344x760"])

@@ -1,4 +1,4 @@
-"""Fixtures: small driving models' artifacts for the CPU, each compiled at most once in a session."""
+"""Small driving models' artifacts: a supercombo's for any hardware, and fixtures, for the CPU, each compiled at most once in a session."""
 
 from pathlib import Path
 
@@ -8,15 +8,21 @@ from compiler.driving_actions import assemble, compile_policy, compile_warp
 from drive.drives import CAMERA
 
 
-@pytest.fixture(scope="session")
-def supercombo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The artifact of a supercombo and a warp, for the CPU."""
-    directory = tmp_path_factory.mktemp("supercombo")
-    policy = compile_policy(directory / "policy", "supercombo", {"supercombo": driving_onnx.supercombo()})
-    warp = compile_warp(directory / "warp", (CAMERA.width, CAMERA.height), driving_onnx.MODEL_SIZE)
+def compile_supercombo(directory: Path, hardware: str) -> Path:
+    """The artifact of a supercombo and a warp, made in `directory`."""
+    models = {"supercombo": driving_onnx.supercombo()}
+    policy = compile_policy(directory / "policy", "supercombo", models, hardware=hardware)
+    size = (CAMERA.width, CAMERA.height)
+    warp = compile_warp(directory / "warp", size, driving_onnx.MODEL_SIZE, hardware=hardware)
     done = assemble(directory, [policy.output, warp.output])
     assert done.code == 0, policy.log + warp.log + done.log
     return done.output
+
+
+@pytest.fixture(scope="session")
+def supercombo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artifact of a supercombo and a warp, for the CPU."""
+    return compile_supercombo(tmp_path_factory.mktemp("supercombo"), "cpu")
 
 
 @pytest.fixture(scope="session")

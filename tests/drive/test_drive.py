@@ -1,5 +1,6 @@
 """`autoclave run --frames`: frames through warp, queues and model, against numpy and ONNX Runtime, and what is made of the outputs."""
 
+import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +17,8 @@ from autoclave.driving.parser import parse_outputs
 
 FRAMES = 6
 OPEN = ("--sandbox", "none")
+WHOLE_BUFFER = 294912
+"""Bytes of the camera's buffer: 128 * (64 + 32) + 4096 + 16384, to whole pages, and 512 * 512 more."""
 
 
 @pytest.fixture
@@ -128,6 +131,37 @@ def test_what_is_not_given_is_zero_and_matrices_may_be_one_for_all(
 
     with np.load(tmp_path / "short-out.npz") as first, np.load(tmp_path / "long-out.npz") as second:
         assert first["outputs"].tobytes() == second["outputs"].tobytes()
+
+
+def test_a_frame_may_be_the_cameras_whole_buffer(
+    tmp_path: Path, supercombo: Path, frames: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What follows the planes in it is not looked at."""
+    with np.load(frames) as loaded:
+        arrays = dict(loaded)
+    rest = np.full((FRAMES, WHOLE_BUFFER - CAMERA.nbytes), 99, np.uint8)
+    arrays |= {name: np.concatenate([arrays[name], rest], axis=1) for name in ("frame", "big_frame")}
+    np.savez(tmp_path / "whole.npz", **arrays)
+
+    for name in ("video", "whole"):
+        video, out = tmp_path / f"{name}.npz", tmp_path / f"{name}-out.npz"
+        assert autoclave(capsys, "run", supercombo, "--frames", video, "--output", out, *OPEN).code == 0
+
+    with np.load(tmp_path / "video-out.npz") as first, np.load(tmp_path / "whole-out.npz") as second:
+        assert first["outputs"].tobytes() == second["outputs"].tobytes()
+
+
+def test_a_file_that_is_cut_short_is_refused_where_it_ends(
+    tmp_path: Path, supercombo: Path, frames: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with zipfile.ZipFile(frames) as source, zipfile.ZipFile(tmp_path / "cut.npz", "w") as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name)[: -1 if name == "frame.npy" else None])
+
+    done = autoclave(capsys, "run", supercombo, "--frames", tmp_path / "cut.npz", *OPEN)
+
+    assert done.code == 2
+    assert "reading 'frame' from" in done.err and "cut.npz: it ends before its last row" in done.err
 
 
 def broken(frames: Path, **changes: np.ndarray | None) -> None:

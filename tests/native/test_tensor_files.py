@@ -1,6 +1,7 @@
 """Tensors from .npz files: numpy's own files are read, everything else is refused without being unpacked."""
 
 import io
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from autoclave.artifact.model import TensorSpec
 from autoclave.errors import AutoclaveError
-from autoclave.native.tensor_files import read_tensors, write_tensors
+from autoclave.native.tensor_files import read_rows, read_tensors, write_tensors
 
 SPECS = (TensorSpec("a", (2, 3), "float32", 0), TensorSpec("img", (4,), "uint8", 1))
 TENSORS: dict[str, np.ndarray] = {
@@ -130,3 +131,57 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(AutoclaveError, match="absent.npz"):
         read_tensors(tmp_path / "absent.npz", SPECS)
+
+
+ROWS = (TensorSpec("frame", (500, 65536), "uint8", 0), TensorSpec("m", (3, 3), "float32", 1))
+MATRIX = np.arange(9, dtype=np.float32).reshape(3, 3)
+
+
+def numbered_rows() -> np.ndarray:
+    return np.repeat(np.arange(500).astype(np.uint8)[:, np.newaxis], 65536, axis=1)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed], ids=["stored", "compressed"])
+def test_rows_come_one_at_a_time(tmp_path: Path, save: object) -> None:
+    """32 MB are read within 8 MB."""
+    assert callable(save)
+    save(tmp_path / "in.npz", frame=numbered_rows(), m=MATRIX)
+
+    tracemalloc.start()
+    found = []
+    for row in read_rows(tmp_path / "in.npz", ROWS, ("m",)):
+        assert row["frame"].shape == (65536,) and len(np.unique(row["frame"])) == 1
+        assert np.array_equal(row["m"], MATRIX)
+        found.append(int(row["frame"][0]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert found == [number % 256 for number in range(500)]
+    assert peak < 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        pytest.param({"frame": np.asfortranarray(numbered_rows())}, "'frame' .* is column-major", id="column-major"),
+        pytest.param({"frame": numbered_rows()[1:]}, r"it is uint8 \[499, 65536\], expected", id="fewer"),
+        pytest.param({"frame": numbered_rows(), "n": MATRIX}, "not known: n", id="surplus"),
+    ],
+)
+def test_other_rows_are_refused_before_the_first(tmp_path: Path, rows: dict[str, np.ndarray], message: str) -> None:
+    np.savez(tmp_path / "in.npz", m=MATRIX, **rows)  # type: ignore[arg-type]
+
+    with pytest.raises(AutoclaveError, match=message):
+        next(read_rows(tmp_path / "in.npz", ROWS, ("m",)))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"), [(bytes(9), "'a' .* ends before its last row"), (bytes(25), "'a' .* more bytes follow")]
+)
+def test_rows_that_end_elsewhere_than_declared_are_refused_there(tmp_path: Path, body: bytes, message: str) -> None:
+    with zipfile.ZipFile(tmp_path / "in.npz", "w") as archive:
+        archive.writestr("a.npy", member("(2, 3)", body=body))
+    rows = read_rows(tmp_path / "in.npz", SPECS[:1])
+
+    with pytest.raises(AutoclaveError, match=message):
+        list(rows)

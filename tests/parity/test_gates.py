@@ -216,3 +216,17 @@ def test_an_output_that_nothing_changes_is_a_constant() -> None:
 
     assert result.status == "failed"
     assert result.message == "0 of 2 inputs, varied alone, change it: it is a constant, whatever the model is shown"
+
+
+@pytest.mark.parametrize(("value", "worst"), [(3.0, "plan"), (NAN, "lead")])
+def test_the_slice_with_the_largest_error_is_named(value: float, worst: str) -> None:
+    reference, actual = f32(1, 2, 2, 0)[np.newaxis], f32(1, 3, 2, 0.25)[np.newaxis]
+    actual[0, 3] = value if math.isnan(value) else actual[0, 3]
+
+    result, _ = reference_gate(
+        "outputs", actual, reference, reference, Tolerance(5e-3, None), {"plan": slice(0, 2), "lead": slice(2, 4)}
+    )
+
+    assert f"(in {worst}), allowed 0.005" in result.message
+    assert result.figures["error/plan"] == 0.5  # 1 of 2
+    assert result.status == "failed"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 from compiler import driving_onnx
 
@@ -50,6 +51,15 @@ def request(
         "dimensions": {},
     }
     return {"models": models, **declared, "output": str(folder / "out/plan.json"), **fields}
+
+
+def supercombo_with(output: str = "outputs", axes: int = 2) -> dict[str, bytes]:
+    """The supercombo with another name of its output, or with its last axes only."""
+    model = onnx.load_from_string(driving_onnx.supercombo())
+    (declared,) = model.graph.output
+    model.graph.node[-1].output[0] = declared.name = output
+    del declared.type.tensor_type.shape.dim[:-axes]
+    return {"driving_supercombo.onnx": model.SerializeToString()}
 
 
 PLANES = {"layout": "planes", "model_size": [64, 32], "history": None}
@@ -124,6 +134,8 @@ def test_roles_count_as_names(tmp_path: Path) -> None:
         (SUPERCOMBO, {}, {"behavior_version": "v9"}, "desired_curvature is missing"),
         (SPLIT, {}, {"behavior_version": "v15"}, "a split model has no off-policy part, which v15 does not fit"),
         (SUPERCOMBO, {}, {"dimensions": {"N": 1}}, "'N'"),
+        (supercombo_with(output="answers"), {}, {}, "driving_supercombo.onnx: has no output 'outputs' but answers"),
+        (supercombo_with(axes=1), {}, {}, r"the output 'outputs' is \[2570\]; expected \[1, N\]"),
         ({"a.onnx": b"<!DOCTYPE html>"}, {}, {}, "HTML"),
     ],
 )

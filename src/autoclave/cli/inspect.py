@@ -4,13 +4,17 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from math import prod
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from autoclave.artifact.layout import FORMAT
 from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.artifact.summary import PartSummary, summarize
 from autoclave.cli.text import columns, count_text, printable, shape_text, size_text
+from autoclave.driving.metadata import OUTPUT, DrivingMetadata
+from autoclave.errors import AutoclaveError
 
 NAME = "inspect"
 HELP = "show what is in an artifact: parts, inputs, outputs, memory, kernels, biggest weights"
@@ -71,12 +75,45 @@ def _lines(artifact: Artifact, parts: list[PartSummary], weights: int) -> Iterat
     if artifact.header.metadata.get("synthetic"):
         yield "synthetic: made from made-up weights; releases and devices refuse it"
     for name, value in artifact.header.metadata.items():
-        if name != "synthetic":
-            text = printable(json.dumps(value, ensure_ascii=False))
-            yield f"{printable(name)}: {text if len(text) <= 100 else text[:97] + '...'}"
+        if name == "driving":
+            yield from _driving_lines(value)
+        elif name != "synthetic":
+            yield f"{printable(name)}: {_shortened(value)}"
     for part in parts:
         yield ""
         yield from _part_lines(part, weights)
+
+
+def _driving_lines(value: Any) -> Iterator[str]:
+    """What a driving model says of itself."""
+    try:
+        driving = DrivingMetadata.from_json(value)
+    except AutoclaveError as error:
+        yield printable(f"driving: {_shortened(value)}, which does not fit: {error}")
+        return
+    cameras = ", ".join(f"{width}x{height}" for width, height in driving.camera_resolutions)
+    yield (
+        f"driving: {driving.kind.value}, behaviour {driving.behaviour_version}, frame_skip {driving.frame_skip}, "
+        f"images of the past kept by the {driving.image_history_pipeline}"
+    )
+    yield f"  cameras {cameras}; warps on {driving.warp_device}, model on {driving.execution_device}"
+    for name in sorted(driving.parts, key=lambda name: name in driving.policy_order):
+        part = driving.parts[name]
+        length = prod(part.output_shapes[OUTPUT])
+        places = sorted(part.output_slices.items(), key=lambda item: item[1].indices(length)[0])
+        yield printable(f"  {name}: checkpoint {part.model_checkpoint or 'unknown'}; {length} outputs")
+        slices = ", ".join(f"{output} {_bounds(where)}" for output, where in places)
+        yield from (f"    {line}" for line in wrap(printable(slices), 100, break_on_hyphens=False))
+
+
+def _bounds(where: slice) -> str:
+    """As in Python: "917:1907"."""
+    return ":".join("" if bound is None else str(bound) for bound in (where.start, where.stop))
+
+
+def _shortened(value: Any) -> str:
+    text = printable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _part_lines(part: PartSummary, weights: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
 from autoclave.cli.modules import CHECK, NATIVE_CHECK, NATIVE_RECORD, RECORD, device_of
 from autoclave.cli.text import natural, printable
+from autoclave.driving.kinds import COMPOSITIONS
 from autoclave.errors import AutoclaveError
 
 NAME = "parity"
@@ -21,6 +22,8 @@ examples:
                         the same bits again? all finite? does every input matter?
   autoclave parity check ARTIFACT ARTIFACT.check.zst --reference model.onnx
                         that, and near what ONNX Runtime gives for the model in fp32 (needs onnxruntime and onnx)
+  autoclave parity check ARTIFACT ARTIFACT.check.zst --reference vision=vision.onnx --reference policy=policy.onnx
+                        the same of a driving model in several files
   autoclave parity replay ARTIFACT ARTIFACT.check.zst --bisect OTHER_ARTIFACT
                         which is the first launch that computes something else than that of the other artifact? In all parts,
                         or in the one that --part names
@@ -34,6 +37,9 @@ Artifacts for cpu run natively, those for qcom and chestnut on an emulator. Exit
 the report warns of; 1: failed; 2: unusable input; 3: nothing failed, but the demanded evidence is not there. `./pants test`
 does the same for declared models.
 """
+
+PARTS = tuple(dict.fromkeys(part for each in COMPOSITIONS for part in each.parts))
+"""What a file of a driving model can be."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +56,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="record, qcom and chestnut: keep hashes of what each launch wrote, for --bisect",
     )
     parser.add_argument(
-        "--reference", type=Path, metavar="ONNX", help="check: the ONNX that the artifact was built from"
+        "--reference",
+        action="append",
+        default=[],
+        metavar="ONNX",
+        help="check: the ONNX that the artifact was built from; of a driving model in several files PART=ONNX, once for each",
     )
     parser.add_argument(
         "--tolerance", type=_tolerance, metavar="E", help="check: largest error (default 1e-4 for cpu, 5e-3 for others)"
@@ -94,7 +104,7 @@ def _tolerance(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the action; returns its exit code."""
-    if (args.action == "check") != (args.reference is not None):
+    if (args.action == "check") != bool(args.reference):
         raise AutoclaveError("parity check needs --reference, the model's ONNX; parity record and replay take none")
     with action_directory() as directory:
         bring(directory, "artifact", args.artifact)  # its message if there is no such file
@@ -160,7 +170,7 @@ def _replay(args: argparse.Namespace, module: str) -> int:
             "report": "out/report.json",
         }
         if args.reference:
-            request["reference_model"] = _reference_model(args, directory)
+            request |= _references(args, directory)
         if args.device_recording:
             request["device_recording"] = bring(directory, "recording", args.device_recording)
             names[request["device_recording"]] = args.device_recording
@@ -187,19 +197,40 @@ def _bisect(args: argparse.Namespace, module: str) -> int:
     return done.returncode
 
 
-def _reference_model(args: argparse.Namespace, directory: Path) -> str:
-    """The reference in fp32, as an input of the action in `directory`: upcast if the model has half-precision parts."""
+def _references(args: argparse.Namespace, directory: Path) -> dict[str, Any]:
+    """The request's field of the reference models, which are inputs of the action in `directory`."""
+    if len(args.reference) == 1 and _part_and_file(args.reference[0])[0] is None:
+        return {"reference_model": _fp32(Path(args.reference[0]), "reference", directory, args.sandbox)}
+    models: dict[str, str] = {}
+    for text in args.reference:
+        part, file = _part_and_file(text)
+        if part is None or part in models:
+            raise AutoclaveError(
+                f"--reference {text}: of several, each has another part before it, as in vision=FILE; parts are "
+                f"{', '.join(PARTS)}"
+            )
+        models[part] = _fp32(file, f"reference-{part}", directory, args.sandbox)
+    return {"reference_models": models}
+
+
+def _part_and_file(text: str) -> tuple[str | None, Path]:
+    part, _, file = text.partition("=")
+    return (part, Path(file)) if file and part in PARTS else (None, Path(text))
+
+
+def _fp32(model: Path, role: str, directory: Path, sandbox: str) -> str:
+    """`model` as an input of the action in `directory`: upcast if it has half-precision parts."""
     with action_directory() as other:
-        model = bring(other, "model", args.reference)
-        request = {"model": model, "output": "out/model.onnx", "report": "out/upcast.json"}
-        run_confined(other, "autoclave.source.upcast", request, {model: args.reference}, args.sandbox)
-        return bring(directory, "reference", produced(other, "out/model.onnx"))
+        brought = bring(other, "model", model)
+        request = {"model": brought, "output": "out/model.onnx", "report": "out/upcast.json"}
+        run_confined(other, "autoclave.source.upcast", request, {brought: model}, sandbox)
+        return bring(directory, role, produced(other, "out/model.onnx"))
 
 
 def _command(args: argparse.Namespace) -> str:
     words = ["autoclave", "parity", args.action, str(args.artifact), str(args.check)]
-    if args.reference:
-        words += ["--reference", str(args.reference)]
+    for reference in args.reference:
+        words += ["--reference", reference]
     if args.device_recording:
         words += ["--device-recording", str(args.device_recording)]
     if args.tolerance is not None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.artifact.model import Part
-from autoclave.artifact.reader import open_artifact
 from autoclave.cli.bar_chart import Panel, bar_chart, quantity
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, produced, run_confined
 from autoclave.cli.modules import EMULATED_HARDWARE, RUN
+from autoclave.cli.parts import PART_HELP, chosen_part
 from autoclave.cli.text import columns, count_text, natural, printable
 from autoclave.errors import AutoclaveError
 
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "artifact", type=Path, metavar="ARTIFACT", help=f"the artifact's file, of hardware {EMULATED_HARDWARE}"
     )
-    parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
+    parser.add_argument("--part", metavar="KEY", help=PART_HELP)
     parser.add_argument("--seed", type=natural, default=42, metavar="N", help="seed of the inputs (default 42)")
     parser.add_argument(
         "--repeat", type=natural, default=3, metavar="N", help="runs that the time is the median of (default 3)"
@@ -90,9 +90,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _chosen_part(path: Path, key: str | None) -> Part:
-    with open_artifact(path) as artifact:
-        parts = artifact.header.parts
-        part = parts[0] if key is None and len(parts) == 1 else artifact.part(key or "run")
+    part = chosen_part(path, key)
     if part.target.device not in RUN:
         raise AutoclaveError(
             f"{path}: it is for {part.target.device}; profile takes artifacts of hardware {EMULATED_HARDWARE}"

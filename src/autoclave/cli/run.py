@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoclave.artifact.model import Part
-from autoclave.artifact.reader import open_artifact
 from autoclave.cli.confined import action_directory, add_sandbox_option, bring, deliver, produced, run_confined
 from autoclave.cli.frames import add_frames_options, check_frames_options, run_frames
 from autoclave.cli.modules import EMULATED_HARDWARE, NATIVE, NATIVE_RUN, RUN
+from autoclave.cli.parts import PART_HELP, chosen_part
 from autoclave.cli.text import columns, natural, printable, shape_text
 from autoclave.errors import AutoclaveError
 
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument("--seed", type=natural, metavar="N", help="make the inputs from this seed; check files use 42")
     inputs.add_argument("--frames", type=Path, metavar="FILE", help=".npz file of camera frames, to drive through")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the outputs to this .npz file")
-    parser.add_argument("--part", metavar="KEY", help="which part, if it has several: a name, or WIDTHxHEIGHT")
+    parser.add_argument("--part", metavar="KEY", help=PART_HELP)
     parser.add_argument("--repeat", type=natural, default=0, metavar="N", help="time N more forward passes")
     add_frames_options(parser)
     add_sandbox_option(parser)
@@ -61,7 +61,7 @@ def _run_once(args: argparse.Namespace) -> int:
 
     with action_directory() as directory:
         artifact = bring(directory, "artifact", args.artifact)
-        part = _chosen_part(args.artifact, args.part)
+        part = chosen_part(args.artifact, args.part)
         module = _module(args.artifact, part)
         request: dict[str, Any] = {
             "artifact": artifact,
@@ -81,12 +81,6 @@ def _run_once(args: argparse.Namespace) -> int:
     if args.repeat:
         print(_timing_line(done.stdout))
     return 0
-
-
-def _chosen_part(path: Path, key: str | None) -> Part:
-    with open_artifact(path) as artifact:
-        parts = artifact.header.parts
-        return parts[0] if key is None and len(parts) == 1 else artifact.part(key or "run")
 
 
 def _module(path: Path, part: Part) -> str:

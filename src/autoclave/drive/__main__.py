@@ -41,7 +41,7 @@ def _drive(request: dict[str, Any]) -> int:
         quick = video.count < WORTH_OPTIMISING
         drive = Drive(header, warp, policy, _runner(artifact, warp.key, quick), _runner(artifact, policy.key, quick))
         started = time.perf_counter()
-        steps = [drive.step(video.at(number)) for number in range(video.count)]
+        steps = [drive.step(frame) for frame in video.frames()]
         seconds = time.perf_counter() - started
     write_tensors(Path(request["output"]), {name: np.concatenate([step[name] for step in steps]) for name in steps[0]})
     print(canonical_json({"frames": video.count, "seconds": seconds}).decode())

@@ -1,16 +1,17 @@
 """The file of frames that a drive goes through: an .npz of arrays with one row per frame, read as untrusted."""
 
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from autoclave.artifact.model import Part, TensorSpec
+from autoclave.driving.nv12 import Nv12Frame
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Array, Tensors
-from autoclave.native.tensor_files import UNREADABLE, read_tensors
+from autoclave.native.tensor_files import UNREADABLE, check_rows, read_rows
 
 FRAME, WIDE_FRAME = "frame", "big_frame"
 MATRIX, WIDE_MATRIX = "tfm", "big_tfm"
@@ -20,23 +21,32 @@ MAX_FRAMES = 2400
 
 @dataclass(frozen=True)
 class Video:
-    """`count` frames: `arrays` have a row for each, those of `fixed` one for all."""
+    """`count` frames of the file at `path`, which has a row for each of `specs`, or of those of `fixed` one array for all.
 
+    `nbytes` of a frame are what a warp is given.
+    """
+
+    path: Path
     count: int
-    arrays: Tensors
-    fixed: Tensors
+    specs: tuple[TensorSpec, ...]
+    fixed: frozenset[str]
+    nbytes: int
 
-    def at(self, number: int) -> Tensors:
-        """What comes with frame `number`."""
-        return self.fixed | {name: rows[number] for name, rows in self.arrays.items()}
+    def frames(self) -> Iterator[Tensors]:
+        """What comes with each frame, read when it is asked for. Raises `AutoclaveError` where the file is damaged."""
+        for row in read_rows(self.path, self.specs, self.fixed):
+            yield row | {name: row[name][: self.nbytes] for name in (FRAME, WIDE_FRAME) if name in row}
 
 
 def read_video(path: Path, warp: Part, host_inputs: Mapping[str, TensorSpec]) -> Video:
     """The frames at `path` for the camera of `warp`.
 
-    It has `frame` and `big_frame`, (N, bytes of an NV12 buffer) uint8, `tfm` and `big_tfm`, (N, 3, 3) or (3, 3) float32, and any of
-    `host_inputs` with N rows. Raises `AutoclaveError` if it has not, or has anything else.
+    It has `frame` and `big_frame`, (N, bytes) uint8, `tfm` and `big_tfm`, (N, 3, 3) or (3, 3) float32, and any of `host_inputs` with
+    N rows. A frame is the two planes of an NV12 buffer, or all of it. Raises `AutoclaveError` if it has not, or has anything else.
     """
+    if isinstance(warp.key, str):
+        raise AutoclaveError(f"the part {warp.key} is no camera's warp")
+    camera = Nv12Frame(*warp.key)
     shapes = _shapes(path)
     needed = {spec.name: spec for spec in warp.inputs if spec.name in (FRAME, WIDE_FRAME, MATRIX, WIDE_MATRIX)}
     known = needed | dict(host_inputs)
@@ -46,17 +56,15 @@ def read_video(path: Path, warp: Part, host_inputs: Mapping[str, TensorSpec]) ->
             f"reading frames from {path}: {FRAME!r} should have 1 to {MAX_FRAMES} rows, it has {count}"
         )
     fixed = {name for name in (MATRIX, WIDE_MATRIX) if name in needed and shapes.get(name) == needed[name].shape}
+    whole = {name for name in (FRAME, WIDE_FRAME) if shapes.get(name) == (count, camera.size)}
+    known |= {name: replace(needed[name], shape=(camera.size,)) for name in whole & set(needed)}
     specs = [
         _rows(spec, None if name in fixed else count)
         for name, spec in known.items()
         if name in needed or name in shapes
     ]
-    found = read_tensors(path, tuple(specs))
-    return Video(
-        count,
-        {name: rows for name, rows in found.items() if name not in fixed},
-        {name: array for name, array in found.items() if name in fixed},
-    )
+    check_rows(path, tuple(specs))
+    return Video(path, count, tuple(specs), frozenset(fixed), camera.nbytes)
 
 
 def _rows(spec: TensorSpec, count: int | None) -> TensorSpec:

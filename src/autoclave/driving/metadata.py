@@ -137,7 +137,7 @@ def part_from_onnx(
 ) -> PartMetadata:
     """What the ONNX file `label` says: `properties` are its `metadata_props`, shapes have their named axes put in.
 
-    Raises `SourceError` if there is no `output_slices`, or it cannot be read.
+    Raises `SourceError` if there is no `output_slices`, or it cannot be read, or there is no output tensor that it divides.
     """
     if "output_slices" not in properties:
         known = ", ".join(sorted(properties)) or "none"
@@ -146,6 +146,11 @@ def part_from_onnx(
         slices = decode_output_slices(properties["output_slices"])
     except SourceError as error:
         raise SourceError(f"{label}: {error}") from None
+    shape = output_shapes.get(OUTPUT)
+    if shape is None:
+        raise SourceError(f"{label}: has no output {OUTPUT!r} but {', '.join(sorted(output_shapes)) or 'none'}")
+    if len(shape) != 2 or shape[0] != 1:
+        raise SourceError(f"{label}: the output {OUTPUT!r} is {list(shape)}; expected [1, N]")
     return PartMetadata(properties.get("model_checkpoint"), slices, dict(input_shapes), dict(output_shapes))
 
 

@@ -7,8 +7,10 @@ Rung 6, device: outputs that a device gave come out bit for bit.
 """
 
 import hashlib
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -24,6 +26,7 @@ REPLAY = 3
 REFERENCE = 4
 EVIDENCE = 5
 DEVICE = 6
+NO_SLICES: Mapping[str, slice] = MappingProxyType({})
 RUNG_NAMES = {REPLAY: "replay", REFERENCE: "reference", EVIDENCE: "evidence", DEVICE: "device"}
 
 
@@ -125,23 +128,31 @@ def pinned_gate(output: str, actual: Array, sha256: str) -> GateResult:
 
 
 def reference_gate(
-    output: str, actual: Array, reference: Array, varied_reference: Array, tolerance: Tolerance
+    output: str,
+    actual: Array,
+    reference: Array,
+    varied_reference: Array,
+    tolerance: Tolerance,
+    slices: Mapping[str, slice] = NO_SLICES,
 ) -> list[GateResult]:
     """The output is near `reference`; `varied_reference` is what the reference gives for the inputs of seed 43.
 
     Two results, "reference" and "change", by the definitions in `autoclave.parity.tolerance`. The second is measured
-    always, and a gate only if the tolerance has a `change_fraction`.
+    always, and a gate only if the tolerance has a `change_fraction`. `slices` of the last axis have figures of their own,
+    `error/NAME`, and the message names the one with the largest error.
     """
     error = max_error(actual, reference)
     fraction = change_fraction(actual, reference, varied_reference)
+    each = {name: max_error(actual[..., where], reference[..., where]) for name, where in slices.items()}
+    largest = f" (in {max(each, key=lambda name: (math.isnan(each[name]), each[name]))})" if each else ""
     return [
         GateResult(
             REFERENCE,
             "reference",
             output,
             "passed" if error <= tolerance.error else "failed",
-            f"error {error:.3g}, allowed {tolerance.error:.3g}{_because(tolerance)}",
-            {"error": error, "allowed": tolerance.error},
+            f"error {error:.3g}{largest}, allowed {tolerance.error:.3g}{_because(tolerance)}",
+            {"error": error, "allowed": tolerance.error} | {f"error/{name}": of for name, of in each.items()},
             None if error <= tolerance.error else _beyond(actual, reference, tolerance.error),
         ),
         _change_result(output, fraction, tolerance),

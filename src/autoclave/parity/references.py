@@ -16,11 +16,12 @@ from typing import Any, Protocol
 from autoclave.artifact.model import Part, TensorSpec
 from autoclave.artifact.reader import Artifact
 from autoclave.driving.kinds import Kind
+from autoclave.driving.metadata import OUTPUT, DrivingMetadata
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
 from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import PartCheck
-from autoclave.parity.gates import REFERENCE, GateResult, pixels_gate, reference_gate, skipped
+from autoclave.parity.gates import NO_SLICES, REFERENCE, GateResult, pixels_gate, reference_gate, skipped
 from autoclave.parity.hardware import Runner
 from autoclave.parity.steps import own_state, step_results
 from autoclave.parity.tolerance import Tolerance
@@ -56,14 +57,24 @@ def reference_results(
     if references is None:
         yield skipped(REFERENCE, NO_REFERENCE)
         return
+    slices = _output_slices(artifact)
     for spec in part.outputs:
         expected, varied = (_reference_of(spec, tensors) for tensors in references)
-        yield from reference_gate(spec.name, outputs[spec.name], expected, varied, tolerance)
+        named = slices.get(spec.name, NO_SLICES)
+        yield from reference_gate(spec.name, outputs[spec.name], expected, varied, tolerance, named)
     state = _own_state(artifact)
     if model is not None:
         yield from step_results(runner, model.run, state, check.seed, tolerance)
     elif own_state(part, state):
         yield skipped(REFERENCE, NO_STEPS)
+
+
+def _output_slices(artifact: Artifact) -> dict[str, Mapping[str, slice]]:
+    """Where the outputs of a driving model's parts lie, by the tensor that they are in."""
+    if "driving" not in artifact.header.metadata:
+        return {}
+    parts = DrivingMetadata.from_json(artifact.header.metadata["driving"]).parts
+    return {OUTPUT if len(parts) == 1 else name: part.output_slices for name, part in parts.items()}
 
 
 def _own_state(artifact: Artifact) -> list[list[str]]:
@@ -106,13 +117,19 @@ def _references(model: _Model | None, part: Part, check: PartCheck, request: Map
 
 def _reference_models(artifact: Artifact, request: Mapping[str, Any]) -> dict[str, Path]:
     """The models of a driving model's parts. One that consists of one file may have it as `reference_model`, too."""
-    if request.get("reference_models"):
-        return {name: Path(path) for name, path in request["reference_models"].items()}
     parts = list(artifact.header.metadata.get("driving", {}).get("parts", ()))
+    if request.get("reference_models"):
+        if not parts:
+            raise AutoclaveError(
+                "the artifact is no driving model's: its reference is one model, without a part's name"
+            )
+        return {name: Path(path) for name, path in request["reference_models"].items()}
     if not parts or not request.get("reference_model"):
         return {}
     if len(parts) > 1:
-        raise AutoclaveError(f"the artifact is made of {' and '.join(parts)}: one reference model is not enough")
+        raise AutoclaveError(
+            f"the artifact is made of {' and '.join(parts)}: give a reference model for each, by its part's name"
+        )
     return {parts[0]: Path(request["reference_model"])}
 
 

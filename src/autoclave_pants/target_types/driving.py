@@ -161,7 +161,7 @@ class SizeClassField(Field):
     help = help_text(
         """
         `"small"` (the default) or `"big"`, for all hardware, or, as `{"chestnut": "big"}`, for some. A small model where a big one was meant
-        has been shipped before, so it is declared and checked: a model is big if its ONNX files have 256 MiB or more together (small ones
+        has been compiled before, so it is declared and checked: a model is big if its ONNX files have 256 MiB or more together (small ones
         have 61 to 126 MB, big ones 770 MB to 1.7 GB). A file whose name begins with `big_` is never small. The size of synthetic
         models says nothing; they are judged by the name alone.
         """
