@@ -38,6 +38,7 @@ LOCKS = (
     Lock("bootstrap/pex", ("3.9",)),
     Lock("pants", ("3.9",)),
     Lock("python-default", ("3.12", "3.13")),
+    Lock("buildgrid", ("3.13",)),
     Lock("pytest", ("3.9", "3.12", "3.13")),
     Lock("mypy", ("3.9", "3.12", "3.13")),
     Lock("ruff", ("3.9", "3.12", "3.13")),

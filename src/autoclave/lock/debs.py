@@ -1,8 +1,8 @@
 """Lock Debian packages: versions, pool paths and hashes of some packages and all they depend on.
 
 Resolved by the machine's own apt in a private state directory, so neither root nor the machine's own suites matter.
-Which archive is asked is read from the machine's apt configuration; signatures are verified with its
-debian-archive-keyring.
+Which archive is asked, and how (proxies, whether an index past its date is still taken), is read from the machine's
+apt configuration; signatures are verified with its debian-archive-keyring.
 """
 
 import os
@@ -24,6 +24,10 @@ DEBIAN_SUITES = frozenset(
     "bullseye bookworm trixie forky duke sid oldoldstable oldstable stable testing unstable".split()
 )  # fmt: skip
 """First words of suite names by which an archive in apt's configuration is known to be Debian's."""
+
+CARRIED_SETTINGS = re.compile(r"Acquire::(https?|Check-|M(ax|in)-ValidTime|Retries)", re.IGNORECASE)
+"""What of the machine's apt configuration holds for a private apt, too: how archives are reached, and whether their
+indexes may be past their date, as a mirror's that stands still are."""
 
 CONFIGURATION = """\
 Dir::Etc::main "-"; Dir::Etc::parts "-"; Dir::Etc::sourcelist "{state}/sources.list"; Dir::Etc::sourceparts "-";
@@ -65,8 +69,7 @@ def lock_debs(packages: Sequence[str], suite: str, exclude: Sequence[str] = ()) 
             f"cannot lock packages of `{suite}`: that is no name of a Debian suite; write for example trixie"
         )
     with tempfile.TemporaryDirectory() as folder:
-        apt = PrivateApt(Path(folder), sources(suite, debian_archives(), _keyring()))
-        apt.update(suite)
+        apt = private_apt(Path(folder), suite)
         closure = apt.closure(packages, suite)
         unneeded = sorted(set(exclude) - set(closure))
         if unneeded:
@@ -74,6 +77,16 @@ def lock_debs(packages: Sequence[str], suite: str, exclude: Sequence[str] = ()) 
                 f"locking packages of {suite}: nothing depends on {', '.join(unneeded)}; remove that --exclude"
             )
         return apt.describe({name: version for name, version in closure.items() if name not in exclude})
+
+
+def private_apt(state: Path, suite: str) -> "PrivateApt":
+    """An apt in the folder `state` that has verified the indexes of `suite`.
+
+    Raises `ToolchainError` if there is no apt or keyring, or if the indexes cannot be had.
+    """
+    apt = PrivateApt(state, sources(suite, debian_archives(), _keyring()))
+    apt.update(suite)
+    return apt
 
 
 def render_deb_lock(debs: Iterable[LockedDeb], command: str) -> str:
@@ -129,6 +142,12 @@ def _keyring() -> Path:
     )
 
 
+def carried_settings() -> str:
+    """The lines of the machine's apt configuration that `CARRIED_SETTINGS` names."""
+    lines = _run(["apt-config", "dump", "--format", '%F "%v";%n'], dict(os.environ), "read apt's configuration")
+    return "".join(f"{line}\n" for line in lines.splitlines() if CARRIED_SETTINGS.match(line))
+
+
 class PrivateApt:
     """apt with all its state in one directory, which sees the sources given and nothing installed."""
 
@@ -138,7 +157,7 @@ class PrivateApt:
         (state / "status").touch()
         (state / "sources.list").write_text(source_list)
         configuration = state / "apt.conf"
-        configuration.write_text(CONFIGURATION.format(state=state, architecture=ARCHITECTURE))
+        configuration.write_text(CONFIGURATION.format(state=state, architecture=ARCHITECTURE) + carried_settings())
         self._environment = {**os.environ, "APT_CONFIG": str(configuration), "LC_ALL": "C.UTF-8"}
 
     def update(self, suite: str) -> None:
@@ -167,6 +186,11 @@ class PrivateApt:
         }  # fmt: skip
         return tuple(debs[name] for name in versions)
 
+    def download(self, debs: Iterable[LockedDeb], folder: Path) -> None:
+        """Put the package files of `debs` into `folder`; apt checks each against the signed indexes' sha256."""
+        exact = [f"{deb.package}={deb.version}" for deb in debs]
+        self._run(["apt-get", "download", *exact], "download the packages", folder)
+
     def _suites(self, versions: dict[str, str]) -> dict[str, str]:
         found: dict[str, str] = {}
         for line in self._run(["apt-cache", "madison", *versions], "find the packages' suites").splitlines():
@@ -175,13 +199,13 @@ class PrivateApt:
                 found.setdefault(name, place.split()[1].split("/")[0])
         return found
 
-    def _run(self, command: list[str], purpose: str) -> str:
-        return _run(command, self._environment, purpose)
+    def _run(self, command: list[str], purpose: str, folder: Path | None = None) -> str:
+        return _run(command, self._environment, purpose, folder)
 
 
-def _run(command: list[str], environment: dict[str, str], purpose: str) -> str:
+def _run(command: list[str], environment: dict[str, str], purpose: str, folder: Path | None = None) -> str:
     try:
-        result = subprocess.run(command, env=environment, capture_output=True, text=True)
+        result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     except FileNotFoundError:
         raise ToolchainError(
             f"locking Debian packages: {command[0]} is not on this machine; run it on a Debian machine"

@@ -1,0 +1,57 @@
+"""buildbox-casd: content-addressed storage and action cache in one process and one folder, without a database.
+
+It has neither passwords nor TLS, so it listens on this machine's loopback address only. With `jobs` it executes
+actions, too.
+"""
+
+from pathlib import Path
+
+from autoclave.servers.debian import BUILDBOX, programs
+from autoclave.servers.runner import write_runner
+from autoclave.servers.running import HOST, RunningServer, ServerCommand, answers, check_port, free_port
+
+INSTANCE = "main"
+
+
+def start_casd(
+    data: Path,
+    *,
+    port: int = 0,
+    quota: str = "8G",
+    jobs: int = 0,
+    log: Path | None = None,
+    folder: Path | None = None,
+) -> RunningServer:
+    """Start a casd that keeps all in `data` (made if need be) and return it when it serves.
+
+    Args:
+        data: its folder; a later casd goes on with what is in it.
+        port: 0 for a free one.
+        quota: size above which it drops what was used least lately, in bytes or with K, M, G, T.
+        jobs: how many actions it executes at once; 0: it is a cache only.
+        log: file for what it prints (default: beside `data`, with `.log` added to the name).
+        folder: unpacked programs (`autoclave.servers.debian.programs`; default: those of the default suite).
+
+    Raises:
+        ServerError: the port is taken, the programs cannot be had, or it does not serve.
+    """
+    if port:
+        check_port(port)
+    port = port or free_port()
+    folder = folder or programs(BUILDBOX)
+    data = data.absolute()
+    data.mkdir(parents=True, exist_ok=True)
+    arguments: list[str | Path] = [
+        folder / "usr/bin/buildbox-casd",
+        f"--bind={HOST}:{port}",
+        f"--local-server-instance={INSTANCE}",
+        f"--quota-high={quota}",
+        "--log-level=warning",
+    ]
+    if jobs:
+        runner = write_runner(data.with_name(f"{data.name}.runner"), folder)
+        # Failed actions are not kept: the next attempt runs them again, as Pants does with its own store.
+        arguments += [f"--jobs={jobs}", f"--buildbox-run={runner}", "--cache-failures=false"]
+    command = ServerCommand("buildbox-casd", (*arguments, data), log or data.with_name(f"{data.name}.log"))
+    server = RunningServer(f"grpc://localhost:{port}", INSTANCE, data, command, serves=lambda: answers(port))
+    return server.start()
