@@ -142,7 +142,7 @@ def buildgrid_server(bgd: Path, folder: Path, configuration: str, address: str, 
     (folder / "buildgrid.yml").write_text(configuration)
     command = ServerCommand("BuildGrid", (bgd, "server", "start", folder / "buildgrid.yml"), folder / "buildgrid.log")
     port = int(address.rpartition(":")[2])
-    return RunningServer(address, INSTANCE, folder, command, serves=lambda: answers(port, ca))
+    return RunningServer(address, INSTANCE, folder, command, serves=lambda _: answers(port, ca))
 
 
 def make_certificates(bgd: Path, folder: Path) -> None:

@@ -53,5 +53,5 @@ def start_casd(
         # Failed actions are not kept: the next attempt runs them again, as Pants does with its own store.
         arguments += [f"--jobs={jobs}", f"--buildbox-run={runner}", "--cache-failures=false"]
     command = ServerCommand("buildbox-casd", (*arguments, data), log or data.with_name(f"{data.name}.log"))
-    server = RunningServer(f"grpc://localhost:{port}", INSTANCE, data, command, serves=lambda: answers(port))
+    server = RunningServer(f"grpc://localhost:{port}", INSTANCE, data, command, serves=lambda _: answers(port))
     return server.start()

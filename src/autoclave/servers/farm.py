@@ -34,9 +34,17 @@ storages:
     url: {casd}
     instance-name: {instance}
 caches:
-  - !remote-action-cache &cache
+  - !remote-action-cache &kept
     url: {casd}
     instance-name: {instance}
+  - !lru-action-cache &recent
+    storage: *storage
+    max-cached-refs: 1000
+  # A remote action cache takes failed actions, too; this keeps them from it, so that the next attempt runs them again.
+  - !with-cache-action-cache &cache
+    cache: *recent
+    fallback: *kept
+    cache-failed-actions: no
 schedulers:
   - !sql-scheduler &scheduler
     sql: *queue
@@ -63,13 +71,6 @@ instances:
         storage: *storage
 thread-pool-size: 100
 """
-
-WORKER_ENVIRONMENT = """\
-PATH=/usr/local/bin:/usr/bin:/bin
-LANG=C.UTF-8
-HOME=/tmp
-"""
-"""All that an action finds in its environment besides what it declares; a worker's own would leak into it otherwise."""
 
 
 @dataclass
@@ -126,7 +127,6 @@ def start_worker(name: str, server: RunningServer, folder: Path, unpacked: Path 
     unpacked = unpacked or programs(BUILDBOX)
     folder = folder.absolute()
     folder.mkdir(parents=True)
-    (folder / "environment").write_text(WORKER_ENVIRONMENT)
     runner = write_runner(folder / "runner", unpacked)
     properties = [word for key, value in PLATFORM.items() for word in ("--platform", f"{key}={value}")]
     arguments: list[str | Path] = [
@@ -136,12 +136,15 @@ def start_worker(name: str, server: RunningServer, folder: Path, unpacked: Path 
         "--concurrent-jobs=1",
         f"--buildbox-run={runner}",
         "--runner-arg=--disable-localcas",
-        f"--runner-arg=--env-file={folder / 'environment'}",
         f"--runner-arg=--workspace-path={folder}",
         *properties,
         "--log-level=info",
         name,
     ]
     command = ServerCommand(name, tuple(arguments), folder / "log")
-    worker = RunningServer(server.address, INSTANCE, folder, command, serves=lambda: worker.running())
-    return worker.start()
+    return RunningServer(server.address, INSTANCE, folder, command, serves=_works).start()
+
+
+def _works(worker: RunningServer) -> bool:
+    # Said after it has tried its runner, and just before it tells the server of itself.
+    return "Starting buildbox-worker" in worker.said()

@@ -85,7 +85,7 @@ def start_postgresql(place: Path, folder: Path | None = None) -> RunningServer:
         DATABASE,
         data,
         ServerCommand("PostgreSQL", arguments, log, user=user),
-        serves=lambda: _ready(server),
+        serves=_ready,
     )
     return server.start()
 

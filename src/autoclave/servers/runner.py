@@ -8,7 +8,7 @@ from autoclave.servers import legacy_outputs
 
 SCRIPT = """\
 #!/bin/sh
-exec {python} -I -S {module} --programs={programs} "$@"
+exec {python} -I -S -B {module} --programs={programs} "$@"
 """
 
 

@@ -53,8 +53,9 @@ class RunningServer:
     instance: str
     data: Path
     command: ServerCommand
-    serves: Callable[[], bool] = field(repr=False)
+    serves: Callable[["RunningServer"], bool] = field(repr=False)
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _log_start: int = field(default=0, repr=False)
 
     @property
     def port(self) -> int:
@@ -76,6 +77,7 @@ class RunningServer:
         """
         self.command.log.parent.mkdir(parents=True, exist_ok=True)
         with self.command.log.open("ab") as log:
+            self._log_start = log.tell()
             self.process = subprocess.Popen(
                 self.command.arguments,
                 env=self.command.environment,
@@ -97,7 +99,7 @@ class RunningServer:
 
     def _wait_until_it_serves(self) -> None:
         end = time.monotonic() + START_SECONDS
-        while not self.serves():
+        while not self.serves(self):
             if self.process is not None and self.process.poll() is not None:
                 raise self._failure(f"ended with exit code {self.process.returncode} instead of serving")
             if time.monotonic() > end:
@@ -105,10 +107,16 @@ class RunningServer:
             time.sleep(0.05)
 
     def _failure(self, what: str) -> ServerError:
-        tail = self.command.log.read_text(errors="replace").strip()[-2000:]
+        tail = self.said().strip()[-2000:]
         return ServerError(
             f"{self.command.name} at {self.address} {what}. Its log, {self.command.log}, ends with:\n{tail}"
         )
+
+    def said(self) -> str:
+        """What it printed since it was last started."""
+        with self.command.log.open("rb") as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors="replace")
 
     def running(self) -> bool:
         """Whether the process is there, be it frozen."""
