@@ -213,11 +213,12 @@ def fail(message: str) -> NoReturn:
 
 
 def run_to_end(command: list[str]) -> int:
-    """Run a command, hand on signals that ask to end, and return its exit code."""
+    """Run a command, hand on signals that ask to end, and return its exit code as a shell does."""
     child = subprocess.Popen(command)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: child.send_signal(number))
-    return child.wait()
+    code = child.wait()
+    return code if code >= 0 else 128 - code
 
 
 def main(arguments: list[str]) -> int:
@@ -229,6 +230,8 @@ def main(arguments: list[str]) -> int:
     command_line = [storage.program(RUNNER), *arguments, *clear]
     if "validate-parameters" in options:
         return run_to_end(command_line)
+    if options.get("digest-function", "SHA256") != "SHA256":
+        fail(f"digests by {options['digest-function']} are not known here, only SHA256")
     try:
         action_file, result_file = Path(options["action"]), Path(options["action-result"])
         command = rewrite_action(action_file, storage)
