@@ -17,6 +17,7 @@ from autoclave.servers.errors import ServerError
 
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
+ANSWER_SECONDS = 5.0
 HOST = "127.0.0.1"
 
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -206,7 +207,7 @@ def answers(port: int, ca: Path | None = None) -> bool:
     Raises `ServerError` if it shows another certificate.
     """
     try:
-        with socket.create_connection(("localhost", port), timeout=5) as connection:
+        with socket.create_connection(("localhost", port), timeout=ANSWER_SECONDS) as connection:
             if ca is None:
                 return _speaks_http2(connection)
             context = ssl.create_default_context(cafile=ca)
