@@ -150,6 +150,49 @@ def test_an_archive_without_a_signature_is_refused(archives: Archives, tmp_path:
         PrivateApt(tmp_path / "state", sources("trixie", archives, keyring)).update("trixie")
 
 
+def machine_says(monkeypatch: pytest.MonkeyPatch, folder: Path, *settings: str) -> None:
+    """Give this machine's apt a configuration of these lines alone."""
+    configuration = folder / "machine.conf"
+    nowhere = f'Dir::Etc::main "{folder}/none"; Dir::Etc::parts "{folder}/none";'
+    configuration.write_text("\n".join([nowhere, *settings]))
+    monkeypatch.setenv("APT_CONFIG", str(configuration))
+
+
+@needs_apt
+@pytest.mark.usefixtures("trusted")
+def test_an_archive_past_its_date_is_refused_unless_the_machine_takes_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for release in tmp_path.glob("*/dists/*/Release"):
+        release.write_text(
+            release.read_text().replace("SHA256:", "Valid-Until: Tue, 01 Dec 2020 00:00:00 UTC\nSHA256:")
+        )
+
+    machine_says(monkeypatch, tmp_path)
+    with pytest.raises(ToolchainError, match="(?s)could not fetch the indexes of trixie.*expired"):
+        lock_debs(["python-part"], "trixie")
+
+    machine_says(monkeypatch, tmp_path, 'Acquire::Check-Valid-Until "false";')
+    assert PYTHON_PART in lock_debs(["python-part"], "trixie")
+
+
+@needs_apt
+def test_the_machines_proxies_hold_and_the_rest_of_its_configuration_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_says(
+        monkeypatch,
+        tmp_path,
+        'Acquire::http::Proxy "http://near.invalid:3128"; Acquire::Retries "4";',
+        'Acquire::AllowInsecureRepositories "true"; Dir::State "/elsewhere"; APT::Architecture "s390x";',
+    )
+
+    assert sorted(debs.carried_settings().splitlines()) == [
+        'Acquire::Retries "4";',
+        'Acquire::http::Proxy "http://near.invalid:3128";',
+    ]
+
+
 @needs_apt
 @pytest.mark.usefixtures("trusted")
 def test_an_unknown_suite_is_refused() -> None:

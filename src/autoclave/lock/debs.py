@@ -28,6 +28,7 @@ DEBIAN_SUITES = frozenset(
 CARRIED_SETTINGS = re.compile(r"Acquire::(https?|Check-|M(ax|in)-ValidTime|Retries)", re.IGNORECASE)
 """What of the machine's apt configuration holds for a private apt, too: how archives are reached, and whether their
 indexes may be past their date, as a mirror's that stands still are."""
+EMPTY_SETTING = ' "";'
 
 CONFIGURATION = """\
 Dir::Etc::main "-"; Dir::Etc::parts "-"; Dir::Etc::sourcelist "{state}/sources.list"; Dir::Etc::sourceparts "-";
@@ -145,7 +146,9 @@ def _keyring() -> Path:
 def carried_settings() -> str:
     """The lines of the machine's apt configuration that `CARRIED_SETTINGS` names."""
     lines = _run(["apt-config", "dump", "--format", '%F "%v";%n'], dict(os.environ), "read apt's configuration")
-    return "".join(f"{line}\n" for line in lines.splitlines() if CARRIED_SETTINGS.match(line))
+    return "".join(
+        f"{line}\n" for line in lines.splitlines() if CARRIED_SETTINGS.match(line) and not line.endswith(EMPTY_SETTING)
+    )
 
 
 class PrivateApt:
