@@ -10,6 +10,7 @@ from autoclave_pants import target_types as vocabulary
 from autoclave_pants.rules import (
     actions,
     artifacts,
+    commands,
     driving,
     driving_plan,
     emulation,
@@ -50,6 +51,7 @@ STAGES = (
     reproducibility,
     rebuild,
     toolchain_info,
+    commands,
 )
 
 

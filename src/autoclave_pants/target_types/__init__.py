@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pants.engine.target import Target
 
+from autoclave_pants.target_types.commands import LibraryCommandTarget
 from autoclave_pants.target_types.driving import DrivingModelTarget, MonitoringModelsTarget
 from autoclave_pants.target_types.model_tests import ParityTestTarget, ReproducibilityTestTarget
 from autoclave_pants.target_types.models import OnnxModelTarget
@@ -32,4 +33,5 @@ def targets() -> list[type[Target]]:
         MonitoringModelsTarget,
         ParityTestTarget,
         ReproducibilityTestTarget,
+        LibraryCommandTarget,
     ]
