@@ -113,11 +113,16 @@ def install_buildgrid(python: str, lock: Path, place: Path) -> Path:
 
 def run_quietly(command: list[str], purpose: str) -> None:
     """Run a command to its end. Raises `ServerError` with what it printed if it fails."""
-    # A constraint in a machine-wide pip configuration breaks locked installs.
-    environment = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    result = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    result = subprocess.run(command, env=own_python(), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if result.returncode != 0:
         raise ServerError(f"could not {purpose}: {' '.join(command)}\n{(result.stdout + result.stderr).strip()}")
+
+
+def own_python() -> dict[str, str]:
+    """This process' environment without what makes another Python see this one's packages."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PEX", "VIRTUAL_ENV"))}
+    # A constraint in a machine-wide pip configuration breaks locked installs.
+    return {**kept, "PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def start_buildgrid(bgd: Path, folder: Path, casd: RunningServer, port: int = 0) -> BuildGrid:
@@ -140,7 +145,8 @@ def start_buildgrid(bgd: Path, folder: Path, casd: RunningServer, port: int = 0)
 def buildgrid_server(bgd: Path, folder: Path, configuration: str, address: str, ca: Path | None) -> RunningServer:
     """A BuildGrid that serves `address` by the text of a configuration, yet to be started; its log is in `folder`."""
     (folder / "buildgrid.yml").write_text(configuration)
-    command = ServerCommand("BuildGrid", (bgd, "server", "start", folder / "buildgrid.yml"), folder / "buildgrid.log")
+    arguments = (bgd, "server", "start", folder / "buildgrid.yml")
+    command = ServerCommand("BuildGrid", arguments, folder / "buildgrid.log", own_python())
     port = int(address.rpartition(":")[2])
     return RunningServer(address, INSTANCE, folder, command, serves=lambda _: answers(port, ca))
 

@@ -15,13 +15,13 @@ from autoclave.errors import AutoclaveError
 from autoclave.servers.casd import start_casd
 from autoclave.servers.debian import BUILDBOX, DEFAULT_SUITE, cache_folder, programs
 from autoclave.servers.errors import ServerError
-from autoclave.servers.running import RunningServer
+from autoclave.servers.running import RunningServer, check_port
 
 DESCRIPTION = """\
 Run a cache that checkouts on this machine share: what one of them has built, the others take.
 
 The server is buildbox-casd. Its packages (25 MB) are fetched once from Debian's archive and unpacked into your own cache
-folder; nothing is installed, and root is not needed. It serves this machine only, without passwords.
+folder; nothing is installed, and root is not needed. It serves all users of this machine, and no other machine, without passwords.
 """
 
 EPILOG = """\
@@ -53,10 +53,10 @@ For a checkout that only reads it:
 
 USE_EXECUTION = """\
 
-It also executes {jobs} actions at a time. For a checkout that sends them (docs/remote-execution.md):
+It also executes {jobs} actions at a time. For a checkout that sends its own there (docs/remote-execution.md):
 
-    export PANTS_REMOTE_EXECUTION=true PANTS_REMOTE_EXECUTION_ADDRESS={address}
-    export PANTS_REMOTE_STORE_ADDRESS={address} PANTS_REMOTE_INSTANCE_NAME={instance}
+    export PANTS_REMOTE_EXECUTION_ADDRESS={address} PANTS_REMOTE_STORE_ADDRESS={address}
+    export PANTS_REMOTE_INSTANCE_NAME={instance} PANTS_CONFIG_FILES=pants.execution.toml
 """
 
 
@@ -69,7 +69,7 @@ def arguments() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--folder", type=Path, default=cache_folder() / "cache", help="what the cache keeps (default: %(default)s)"
+        "--folder", type=Path, help="what the cache keeps (default: autoclave/servers/cache in your own cache folder)"
     )
     parser.add_argument(
         "--port", type=_port, default=DEFAULT_PORT, help="port on localhost, 0 for any free one (default: %(default)s)"
@@ -112,8 +112,10 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    folder = options.folder.expanduser().absolute()
+    folder = (options.folder or cache_folder() / "cache").expanduser().absolute()
     with _held(folder):
+        if options.port:
+            check_port(options.port)
         unpacked = programs(BUILDBOX, options.suite, anew=options.update, say=_say)
         server = start_casd(folder, port=options.port, quota=options.quota, jobs=options.execute, folder=unpacked)
         try:

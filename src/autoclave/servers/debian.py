@@ -30,6 +30,7 @@ DEFAULT_SUITE = "forky"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 LOCK = "packages.lock"
+UNPACKER = "dpkg-deb"
 
 WRAPPER = """\
 #!/bin/sh
@@ -86,6 +87,8 @@ def programs(
         ServerError: they were fetched, and cannot be unpacked or lack a program.
     """
     folder = cache_folder() / f"{wanted.name}-{suite}-{_fingerprint(wanted)}"
+    if not anew and (folder / LOCK).is_file():
+        return folder
     with _locked(folder.with_name(folder.name + ".lock")):
         if anew or not (folder / LOCK).is_file():
             _install(wanted, suite, folder, say)
@@ -93,9 +96,16 @@ def programs(
 
 
 def cache_folder() -> Path:
-    """Where servers' programs and data lie by default: `autoclave/servers` in the user's cache."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME") or tempfile.gettempdir(), ".cache")
-    return Path(home, "autoclave/servers")
+    """Where servers' programs and data lie by default: `autoclave/servers` in the user's cache.
+
+    Raises `ServerError` if the environment does not say where that is: a folder that others can guess and make, as in
+    /tmp, is none to start programs from.
+    """
+    if cache := os.environ.get("XDG_CACHE_HOME"):
+        return Path(cache, "autoclave/servers")
+    if home := os.environ.get("HOME"):
+        return Path(home, ".cache/autoclave/servers")
+    raise ServerError("neither XDG_CACHE_HOME nor HOME says where your cache is; set one of them")
 
 
 def _fingerprint(wanted: ProgramSet) -> str:
@@ -117,7 +127,9 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _install(wanted: ProgramSet, suite: str, folder: Path, say: Callable[[str], None]) -> None:
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as scratch:
+    for left_behind in folder.parent.glob(f"{folder.name}.*.part"):
+        shutil.rmtree(left_behind, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.", suffix=".part") as scratch:
         tree, packages = Path(scratch, "tree"), Path(scratch, "packages")
         packages.mkdir()
         debs = _fetch(wanted, suite, Path(scratch, "apt"), packages, say)
@@ -143,6 +155,8 @@ def _fetch(
 ) -> tuple[LockedDeb, ...]:
     names = ", ".join(wanted.packages)
     try:
+        if shutil.which(UNPACKER) is None:
+            raise ToolchainError(f"{UNPACKER} is not on this machine")
         say(f"reading the package indexes of Debian {suite}")
         apt = private_apt(state, suite)
         closure = apt.closure(wanted.packages, suite)
@@ -155,7 +169,7 @@ def _fetch(
         raise ProgramsUnavailable(
             f"{names} of Debian {suite} cannot be had on this machine: {error}\n"
             "What helps: a machine with apt and a Debian archive in its sources (Debian itself, or a container of it), "
-            "a network, or another suite (`--suite`)."
+            "a network, or another suite. Or copy the folder of the programs from a machine that has it: it runs wherever it lies."
         ) from None
     for deb in debs:
         _check(deb, packages)
@@ -163,22 +177,24 @@ def _fetch(
 
 
 def _check(deb: LockedDeb, packages: Path) -> None:
-    for package in packages.glob(f"{deb.package}_*.deb"):
-        with package.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != deb.sha256:
-            raise ServerError(f"{package.name} should have sha256 {deb.sha256} and has {found}; fetch it anew")
+    (package,) = packages.glob(f"{deb.package}_*.deb")
+    with package.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != deb.sha256:
+        raise ServerError(f"{package.name} should have sha256 {deb.sha256} and has {found}; fetch it anew")
 
 
 def unpack(package: Path, tree: Path, wanted: ProgramSet) -> None:
     """Unpack a Debian package's shared libraries, and its files that `wanted` names, into `tree`; no script is run."""
-    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as reader:
+    with subprocess.Popen([UNPACKER, "--fsys-tarfile", package], stdout=subprocess.PIPE) as reader:
         with tarfile.open(fileobj=reader.stdout, mode="r|") as archive:
             archive.extractall(tree, _kept(archive, wanted), filter="data")
         assert reader.stdout is not None
         reader.stdout.read()
     if reader.returncode != 0:
-        raise ServerError(f"{package.name} cannot be unpacked: dpkg-deb ended with {reader.returncode}; fetch it anew")
+        raise ServerError(
+            f"{package.name} cannot be unpacked: {UNPACKER} ended with {reader.returncode}; fetch it anew"
+        )
 
 
 def _kept(archive: Iterable[tarfile.TarInfo], wanted: ProgramSet) -> Iterator[tarfile.TarInfo]:
