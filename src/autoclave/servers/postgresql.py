@@ -51,20 +51,28 @@ def start_postgresql(place: Path, folder: Path | None = None) -> RunningServer:
     user = None
     if os.geteuid() == 0:
         folder = copy_programs(folder, place / "programs")
-        user = pwd.getpwnam(UNPRIVILEGED).pw_uid
+        user = _unprivileged()
         os.chown(place, user, user)
     data, binaries = place / "data", _binaries(folder)
-    command: list[str | Path] = [
-        binaries / "initdb",
-        "--username=postgres",
-        "--auth=trust",
-        "--no-locale",
-        "--encoding=UTF8",
-        "--no-sync",
-        data,
-    ]
+    _make_cluster(binaries, data, user)
+    arguments = (binaries / "postgres", "-D", data, "-k", place)
+    command = ServerCommand("PostgreSQL", arguments, place / "postgresql.log", user=user)
+    return RunningServer(str(place), DATABASE, data, command, serves=_ready).start()
+
+
+def _unprivileged() -> int:
+    try:
+        return pwd.getpwnam(UNPRIVILEGED).pw_uid
+    except KeyError:
+        raise ServerError(
+            f"PostgreSQL does not run as root, and this machine has no user {UNPRIVILEGED} to run it as"
+        ) from None
+
+
+def _make_cluster(binaries: Path, data: Path, user: int | None) -> None:
+    settings = ("--username=postgres", "--auth=trust", "--no-locale", "--encoding=UTF8", "--no-sync")
     result = subprocess.run(
-        command,
+        [binaries / "initdb", *settings, data],
         user=user,
         group=user,
         extra_groups=None if user is None else [],
@@ -73,21 +81,10 @@ def start_postgresql(place: Path, folder: Path | None = None) -> RunningServer:
         text=True,
     )
     if result.returncode != 0:
-        raise ServerError(
-            f"initdb could not make a database cluster in {data}:\n{(result.stdout + result.stderr).strip()}"
-        )
+        said = (result.stdout + result.stderr).strip()
+        raise ServerError(f"initdb could not make a database cluster in {data}:\n{said}")
     with (data / "postgresql.conf").open("a") as configuration:
         configuration.write(CONFIGURATION)
-    log = place / "postgresql.log"
-    arguments = (binaries / "postgres", "-D", data, "-k", place)
-    server = RunningServer(
-        str(place),
-        DATABASE,
-        data,
-        ServerCommand("PostgreSQL", arguments, log, user=user),
-        serves=_ready,
-    )
-    return server.start()
 
 
 def connection_string(server: RunningServer) -> str:

@@ -82,6 +82,8 @@ class RunningServer:
             self.process = subprocess.Popen(
                 self.command.arguments,
                 env=self.command.environment,
+                # Another user may not be allowed into the current folder.
+                cwd=None if self.command.user is None else "/",
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
