@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -53,14 +54,23 @@ def postgresql_programs() -> Path:
     return unpacked(POSTGRESQL)
 
 
+def buildgrid_python() -> str | None:
+    """A whole interpreter of that version: the one that ./pants brought, or one on PATH."""
+    search = f"{os.environ.get('AUTOCLAVE_PYTHONS', '')}{os.pathsep}{os.environ.get('PATH', '')}"
+    for folder in filter(None, search.split(os.pathsep)):
+        python = shutil.which(BUILDGRID_PYTHON, path=folder)
+        if python and subprocess.run([python, "-c", "import ensurepip, ssl"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
 @pytest.fixture(scope="session")
 def bgd() -> Iterator[Path]:
     """BuildGrid's command, installed for this session."""
-    search = os.pathsep.join(filter(None, (os.environ.get("AUTOCLAVE_PYTHONS"), os.environ.get("PATH"))))
     own = f"python{sys.version_info.major}.{sys.version_info.minor}" == BUILDGRID_PYTHON
-    python = sys.executable if own else shutil.which(BUILDGRID_PYTHON, path=search)
+    python = sys.executable if own else buildgrid_python()
     if python is None:
-        pytest.skip(f"BuildGrid needs {BUILDGRID_PYTHON}, which is neither on PATH nor in AUTOCLAVE_PYTHONS")
+        pytest.skip(f"BuildGrid needs {BUILDGRID_PYTHON} with its venv module; none is in AUTOCLAVE_PYTHONS or on PATH")
     with tempfile.TemporaryDirectory(prefix="autoclave-buildgrid-") as folder:
         yield install_buildgrid(python, CHECKOUT / "3rdparty/buildgrid.lock", Path(folder, "venv"))
 
