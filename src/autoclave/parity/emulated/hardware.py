@@ -23,9 +23,9 @@ from autoclave.parity.gates import DEVICE, GateResult, skipped
 from autoclave.parity.hardware import Runner, Ways
 
 RECORD_LANES = 4
-REPLAY_LANES = 8
+REPLAY_LANES = {"QCOM": 8, "AMD": RECORD_LANES}
 """What is recorded on one lane width is replayed on another: results must not depend on it. Of the a630; a wave of gfx1200 has lanes of
-its own, whatever is asked for.
+its own, whatever is asked for, so that asking for the same saves translating kernels again that are made the same way.
 
 A recording runs once, so that all of its host code is made quickly, and little optimised; to replay, the kernels that have much
 to do get better code.
@@ -49,7 +49,8 @@ class EmulatedHardware:
 
     def load(self, artifact: Artifact, part: Part, request: Mapping[str, Any], *, replays: bool) -> EmulatedModel:
         """Load `part`. On replay host code is made otherwise, see `REPLAY_LANES`, and scratch memory is full of NaNs."""
-        target = replace(_host(request), lanes=REPLAY_LANES if replays else RECORD_LANES, quick=not replays)
+        lanes = REPLAY_LANES[part.target.device] if replays else RECORD_LANES
+        target = replace(_host(request), lanes=lanes, quick=not replays)
         placement = Placement(target, 0xFF if replays else 0, processors())
         return EmulatedModel(artifact, part.key, placement, _translations(request))
 
