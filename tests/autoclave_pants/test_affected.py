@@ -1,0 +1,334 @@
+"""Which models a change touches: real rules, real git repositories, the real library; expectations are what the actions' inputs are."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from pants.core.goals import package, test
+from pants.core.util_rules import distdir
+from pants.engine.internals.parametrize import Parametrize
+from pants.testutil.rule_runner import RuleRunner
+
+import autoclave_pants
+from autoclave_pants.forecast import register
+from autoclave_pants.forecast.fingerprints import Forecast
+from autoclave_pants.forecast.predictions import significant
+from autoclave_pants.revisions import RevisionError, commit_of, passed_on, write_tree
+from autoclave_pants.rules.affected import effects_of
+
+LIBRARY = Path(autoclave_pants.__file__).parents[1] / "autoclave"
+
+LOCK = "{name}==1.0 --hash=sha256:{a} --hash=sha256:{b}  # By hand\n"
+LOCKS = ("python", "llvm", "mesa", "comgr", "tinygrad", "onnx", "bubblewrap")
+TOOLCHAINS = """
+deb_lock(name="python", source="python.lock", component="python", provides="Python")
+host_python(name="python-host", versions=["3.13", "3.12"])
+wheel_lock(name="llvm", source="llvm.lock", component="llvm", provides="LLVM")
+wheel_lock(name="mesa", source="mesa.lock", component="mesa", provides="Mesa")
+deb_lock(name="comgr", source="comgr.lock", component="comgr", provides="comgr")
+wheel_lock(name="onnx", source="onnx.lock", component="onnx", provides="onnx")
+wheel_lock(name="bubblewrap", source="bubblewrap.lock", component="bubblewrap", provides="bubblewrap")
+tinygrad_source(name="tinygrad", release="1.0", source="tinygrad.lock")
+toolchain(
+    name="tinygrad-0.14", python=[":python", ":python-host"], tinygrad=":tinygrad", components=[":llvm", ":mesa"], hip=":comgr"
+)
+toolchain(name="references", python=[":python", ":python-host"], components=[":onnx"])
+toolchain(name="emulator", python=[":python", ":python-host"], components=[":llvm"])
+"""
+PLAIN = """
+# A model for all hardware, its file in the checkout.
+onnx_file(name="plain-onnx", source="plain.onnx")
+onnx_model(
+    name="plain", source=":plain-onnx", hardware=parametrize("cpu", "qcom", "chestnut"),
+    # inputs
+)
+parity_test(
+    name="plain-parity",
+    model=parametrize(cpu=":plain@hardware=cpu", qcom=":plain@hardware=qcom", chestnut=":plain@hardware=chestnut"),
+    tolerance=0.00001,
+)
+"""
+HIP = f"""
+onnx_file(name="hip-onnx", url="https://models.invalid/hip.onnx", sha256="{"1" * 64}", size=1000)
+onnx_model(
+    name="hip", source=":hip-onnx", hardware="chestnut", renderer="hip",
+    # name
+)
+"""
+DRIVING = """
+synthetic_onnx(name="small-onnx", architecture="supercombo", scale="S", seed=1)
+synthetic_onnx(name="big-onnx", architecture="supercombo", scale="S", seed=2)
+driving_model(
+    name="driving",
+    sources=":small-onnx",
+    hardware_sources={"chestnut": ":big-onnx"},
+    behavior_version="v16",
+    hardware=parametrize("cpu", "qcom", "chestnut"),
+    # cameras
+)
+"""
+MONITORING = """
+onnx_file(name="monitoring-onnx", source="monitoring.onnx")
+monitoring_models(
+    name="monitoring", source=":monitoring-onnx", hardware="cpu",
+    # cameras
+)
+"""
+PLAIN_ONE = 'onnx_model(name="{name}", source=":plain-onnx", hardware="cpu")'
+
+
+PLAINS = {f"models:plain@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
+DRIVINGS = {f"models:driving@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
+ALL = {*PLAINS, *DRIVINGS, "models:hip", "models:monitoring"}
+ON_CPU = {"models:plain@hardware=cpu", "models:driving@hardware=cpu", "models:monitoring"}
+
+
+class Repository:
+    """A git repository with a catalogue whose models have no weights and whose locks pin nothing: nothing is built of them."""
+
+    def __init__(self):
+        self.runner = RuleRunner(
+            rules=[*test.rules(), *package.rules(), *distdir.rules(), *register.rules()],
+            target_types=register.target_types(),
+            objects={"parametrize": Parametrize},
+        )
+        self.root = Path(self.runner.build_root)
+        shutil.copytree(LIBRARY, self.root / "src/autoclave", ignore=shutil.ignore_patterns("__pycache__", "BUILD"))
+        locks = {f"toolchains/{name}.lock": LOCK.format(name=name, a="a" * 64, b="b" * 64) for name in LOCKS}
+        self.runner.write_files(
+            {
+                **locks,
+                "toolchains/BUILD": TOOLCHAINS,
+                "models/BUILD.plain": PLAIN,
+                "models/BUILD.hip": HIP,
+                "models/BUILD.driving": DRIVING,
+                "models/BUILD.monitoring": MONITORING,
+                "models/plain.onnx": "plain",
+                "models/monitoring.onnx": "monitoring",
+                "README.md": "Read me.\n",
+                ".gitignore": "/.pants.d/\n",
+            }
+        )
+        self.git("init", "-q")
+        self.git("add", "--all")
+        self.git("commit", "-q", "-m", "The catalogue")
+
+    def replace(self, path, old, new):
+        text = (self.root / path).read_text()
+        assert old in text, f"{path} has no {old!r}"
+        self.runner.write_files({path: text.replace(old, new, 1)})
+
+    def git(self, *arguments):
+        return git(self.root, *arguments)
+
+    def restore(self):
+        """Check the committed files out again, and tell the engine."""
+        changed = self.git("ls-files", "--modified", "--deleted", "--others", "--exclude-standard").split()
+        self.git("checkout", "-q", "--", ".")
+        self.git("clean", "-qfd")
+        self.runner.scheduler.invalidate_files({place for path in changed for place in (path, str(Path(path).parent))})
+
+    def forecast(self, *options):
+        result = self.runner.run_goal_rule(Forecast, global_args=options, env_inherit={"PATH", "HOME"})
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
+
+
+def git(folder, *arguments):
+    names = {f"GIT_{role}_{what}": "test" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = {**os.environ, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return Repository()
+
+
+@pytest.fixture(scope="module")
+def committed(shared):
+    """The forecast of the commit."""
+    return shared.forecast()
+
+
+@pytest.fixture
+def repository(shared):
+    yield shared
+    shared.restore()
+
+
+def touched(before, now):
+    """The models by what is touched of them: their artifacts, or only their checks."""
+    effects = effects_of(now, before)
+    artifacts = {address for address, effect in effects.items() if effect.artifact}
+    return artifacts, set(effects) - artifacts
+
+
+def test_every_model_and_hardware_can_be_told(committed):
+    assert set(committed) == ALL
+    assert [each["error"] for each in committed.values() if each["error"]] == []
+    assert committed["models:plain@hardware=qcom"]["tests"].keys() == {"models:plain-parity@model=qcom"}
+
+
+NOTHING = set()
+EMULATED_QCOM = {"models:plain@hardware=qcom", "models:driving@hardware=qcom"}
+EMULATED_CHESTNUT = {"models:plain@hardware=chestnut", "models:driving@hardware=chestnut", "models:hip"}
+
+EDITS = {
+    # what is edited: (path, text, its replacement, models whose artifacts it touches, models whose checks alone it touches)
+    "README": ("README.md", "Read", "Do read", NOTHING, NOTHING),
+    "file of a model": ("models/plain.onnx", "plain", "other", PLAINS, NOTHING),
+    "pinned hash of a model": ("models/BUILD.hip", "1111", "1112", {"models:hip"}, NOTHING),
+    "address of a pinned file": ("models/BUILD.hip", "models.invalid", "mirror.invalid", NOTHING, NOTHING),
+    "source of one hardware": (
+        "models/BUILD.driving",
+        "seed=2",
+        "seed=3",
+        {"models:driving@hardware=chestnut"},
+        NOTHING,
+    ),
+    "source of other hardware": ("models/BUILD.driving", "seed=1", "seed=4", DRIVINGS - EMULATED_CHESTNUT, NOTHING),
+    "field of a model": ("models/BUILD.driving", '"v16"', '"v15"', DRIVINGS, NOTHING),
+    "camera of a model": ("models/BUILD.driving", "# cameras", 'camera_resolutions=["64x32"],', DRIVINGS, NOTHING),
+    "file name of a model": ("models/BUILD.hip", "# name", 'filename="x.pkl",', {"models:hip"}, NOTHING),
+    "comment in a BUILD file": ("models/BUILD.plain", "# A model", "# One model", NOTHING, NOTHING),
+    "inputs that a model must have": ("models/BUILD.plain", "# inputs", 'inputs=["x"],', NOTHING, PLAINS),
+    "tolerance of a test": ("models/BUILD.plain", "tolerance=0.00001", "tolerance=0.00002", NOTHING, PLAINS),
+    "hardware of a model": ("models/BUILD.hip", 'renderer="hip"', 'renderer="llvm"', {"models:hip"}, NOTHING),
+    "lock of all compilers": ("toolchains/tinygrad.lock", "1.0", "1.1", ALL, NOTHING),
+    "lock of one renderer": ("toolchains/comgr.lock", "1.0", "1.1", {"models:hip"}, NOTHING),
+    "comment and layout of a lock": ("toolchains/llvm.lock", "# By hand", "\n# Written by hand\n\n", NOTHING, NOTHING),
+    "description of a component": ("toolchains/BUILD", 'provides="Mesa"', 'provides="Mesa 3D"', NOTHING, ALL),
+    "fallback of the interpreter": ("toolchains/BUILD", '"3.13", "3.12"', '"3.12", "3.13"', ALL, NOTHING),
+    "compiler": ("src/autoclave/compiler/lowering.py", '"""', '"""New. ', ALL, NOTHING),
+    "compiler of warps": (
+        "src/autoclave/compiler/warp_request.py",
+        '"""',
+        '"""New. ',
+        {*DRIVINGS, "models:monitoring"},
+        NOTHING,
+    ),
+    "emulator of one GPU": (
+        "src/autoclave/emulator/a630/decoder.py",
+        '"""',
+        '"""New. ',
+        NOTHING,
+        EMULATED_QCOM,
+    ),
+    "emulator of both GPUs": (
+        "src/autoclave/emulator/translate.py",
+        '"""',
+        '"""New. ',
+        NOTHING,
+        {*EMULATED_QCOM, *EMULATED_CHESTNUT},
+    ),
+    "check of sources": (
+        "src/autoclave/source/check.py",
+        '"""',
+        '"""New. ',
+        NOTHING,
+        {*PLAINS, "models:hip", "models:monitoring"},
+    ),
+    "conversion to fp32": ("src/autoclave/source/upcast.py", '"""', '"""New. ', ON_CPU, PLAINS - ON_CPU),
+    "command line": ("src/autoclave/cli/bar_chart.py", '"""', '"""New. ', NOTHING, NOTHING),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_touches_exactly(repository, committed, edit):
+    path, old, new, artifacts, checks = EDITS[edit]
+    repository.replace(path, old, new)
+    assert touched(committed, repository.forecast()) == (artifacts, checks)
+
+
+def test_the_sandbox_mode_is_part_of_every_key_and_mirrors_of_none(repository, committed):
+    assert touched(committed, repository.forecast("--autoclave-sandbox=none"))[0] == ALL
+    assert touched(committed, repository.forecast("--autoclave-mirrors=['/somewhere']")) == (NOTHING, NOTHING)
+
+
+def test_models_that_come_and_go(repository, committed):
+    (repository.root / "models/BUILD.hip").unlink()
+    repository.runner.write_files({"models/BUILD.added": PLAIN_ONE.format(name="added")})
+    now = repository.forecast()
+    assert touched(committed, now) == ({"models:added"}, NOTHING)
+    assert "models:hip" not in now
+
+
+def test_a_model_that_cannot_be_told_counts_as_affected(repository, committed):
+    repository.replace("models/BUILD.hip", 'renderer="hip"', 'renderer="ir3"')
+    broken = repository.forecast()
+    assert touched(committed, broken) == ({"models:hip"}, NOTHING)
+    assert touched(broken, broken) == ({"models:hip"}, NOTHING)
+    assert "has no renderer 'ir3'" in effects_of(broken, broken)["models:hip"].why
+
+
+def test_each_effect_says_why(repository, committed):
+    repository.replace("models/plain.onnx", "plain", "other")
+    repository.replace("toolchains/comgr.lock", "1.0", "1.1")
+    repository.replace("models/BUILD.monitoring", "# cameras", 'camera_resolutions=["64x32"],')
+    repository.replace("src/autoclave/emulator/a630/decoder.py", '"""', '"""New. ')
+    whys = {address: effect.why for address, effect in effects_of(repository.forecast(), committed).items()}
+    assert whys == {
+        **dict.fromkeys(PLAINS, "other sources"),
+        "models:hip": "other toolchain",
+        "models:monitoring": "its declaration or the compiler",
+        "models:driving@hardware=qcom": "check file or provenance",
+    }
+
+
+def test_what_a_lock_says_does_not_depend_on_its_layout():
+    one = "a==1 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\nb==2 --hash=sha256:3\n"
+    other = "# A comment\nb==2   --hash=sha256:3  # another\n\na==1 --hash=sha256:2 --hash=sha256:1\n"
+    assert significant(one) == significant(other) != significant(one.replace("a==1", "a==2"))
+
+
+def test_a_revision_is_written_as_a_checkout_has_it(tmp_path):
+    top = tmp_path / "top"
+    inner = top / "inner"
+    inner.mkdir(parents=True)
+    git(top, "init", "-q")
+    (inner / "run.sh").write_text("first")
+    (inner / "run.sh").chmod(0o755)
+    (inner / "gone.txt").write_text("later deleted")
+    (inner / "link").symlink_to("run.sh")
+    (top / "outside.txt").write_text("not below the checkout")
+    git(top, "add", "--all")
+    git(top, "commit", "-q", "-m", "First")
+    git(top, "tag", "first")
+    (inner / "run.sh").write_text("second")
+    (inner / "gone.txt").unlink()
+    git(top, "commit", "-q", "-a", "-m", "Second")
+    status = git(top, "status", "--porcelain")
+
+    write_tree(inner, commit_of(inner, "first", os.environ), tmp_path / "before", os.environ)
+
+    before = tmp_path / "before"
+    assert sorted(path.name for path in before.iterdir()) == ["gone.txt", "link", "run.sh"]
+    assert (before / "run.sh").read_text() == "first" and os.access(before / "run.sh", os.X_OK)
+    assert os.readlink(before / "link") == "run.sh"
+    assert git(top, "status", "--porcelain") == status == ""
+
+
+@pytest.mark.parametrize("revision", ["no-such-branch", "--help", "0" * 40])
+def test_a_revision_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path, revision):
+    git(tmp_path, "init", "-q")
+    with pytest.raises(RevisionError, match="(?s)names no commit.*fetch-depth: 0"):
+        commit_of(tmp_path, revision, os.environ)
+
+
+def test_only_options_that_matter_to_a_forecast_are_passed_on():
+    line = [
+        "pants",
+        "--no-pantsd",
+        "--autoclave-sandbox=none",
+        "--pants-config-files=x.toml",
+        "affected",
+        "--since=main",
+        "--json",
+    ]
+    assert passed_on(line) == ["--autoclave-sandbox=none", "--pants-config-files=x.toml"]
