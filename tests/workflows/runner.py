@@ -1,0 +1,344 @@
+"""Runs the jobs of a workflow on this machine, with the commands that its file has.
+
+What is ours runs as it is: `run` steps in bash, composite actions, called workflows, matrices, conditions, outputs. GitHub's own actions
+are stood in for: a checkout is a clone, artifacts are folders, and its cache is empty. Jobs run one after another.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import yaml
+from workflows.expressions import as_text, condition, evaluate
+
+STEP_SECONDS = 900
+INHERITED = (
+    "AUTOCLAVE_MIRRORS",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "PATH",
+    "PIP_CERT",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_INDEX_URL",
+    "PYENV_ROOT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "XDG_CACHE_HOME",
+)
+"""What a step sees of this machine's environment."""
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """What became of a job: "success", "failure" or "skipped"; of a matrix, "success" only if all its jobs are."""
+
+    result: str
+    outputs: Mapping[str, str]
+
+
+@dataclass
+class Job:
+    """One run of a job: its workspace, and what its steps have left for the later ones."""
+
+    workspace: Path
+    temporary: Path
+    context: dict[str, Any]
+    environment: dict[str, str]
+    steps: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+
+    def functions(self) -> dict[str, Any]:
+        return {
+            "success": lambda: not self.failed,
+            "failure": lambda: self.failed,
+            "cancelled": lambda: False,
+            "always": lambda: True,
+        }
+
+    def value(self, text: Any, inputs: Mapping[str, Any] | None = None) -> Any:
+        known = {**self.context, "steps": self.steps, **({} if inputs is None else {"inputs": inputs})}
+        return evaluate(text, known, self.functions())
+
+
+@dataclass
+class Runner:
+    """A repository (a folder with a git repository) whose workflows are run. `log` has what each step printed.
+
+    `event`: the context `github.event`. `stand_ins`: a folder of programs that are found before this machine's.
+    """
+
+    repository: Path
+    folder: Path
+    stand_ins: Path
+    event: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    artifacts: dict[str, Path] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+
+    def run(self, workflow: str, inputs: Mapping[str, Any] = {}) -> dict[str, JobResult]:
+        """Run a workflow of `.github/workflows`; the results of its jobs by name."""
+        declared = yaml.safe_load((self.repository / ".github/workflows" / workflow).read_text())
+        trigger = declared[True]  # YAML 1.1 reads `on` as a boolean
+        event = next((name for name in ("workflow_dispatch", "workflow_call") if name in (trigger or {})), "other")
+        defaults = {name: each.get("default", "") for name, each in self._declared(trigger, event).items()}
+        unknown = set(inputs) - set(defaults)
+        assert not unknown, f"{workflow} has no inputs {unknown}"
+        given = {**defaults, **inputs}
+        for text in (declared.get("run-name"), *(declared.get("concurrency") or {}).values()):
+            evaluate(text, self._context(given, {}))
+        return self._jobs(declared, given)
+
+    @staticmethod
+    def _declared(trigger: Any, event: str) -> Mapping[str, Any]:
+        return ((trigger or {}).get(event) or {}).get("inputs") or {} if isinstance(trigger, dict) else {}
+
+    def _jobs(self, declared: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, JobResult]:
+        done: dict[str, JobResult] = {}
+        waiting = dict(declared["jobs"])
+        while waiting:
+            name = next(each for each, job in waiting.items() if set(_names(job.get("needs"))) <= set(done))
+            job = waiting.pop(name)
+            done[name] = self._job(name, job, declared, inputs, {need: done[need] for need in _names(job.get("needs"))})
+        return done
+
+    def _context(self, inputs: Mapping[str, Any], needs: Mapping[str, JobResult]) -> dict[str, Any]:
+        commit = self._git("rev-parse", "HEAD")
+        github = {
+            "event": self.event,
+            "repository": "owner/models",
+            "ref": "refs/heads/main",
+            "sha": commit,
+            "token": "token",
+            "workflow": "test",
+            "event_name": event_of(self.event),
+        }
+        return {
+            "github": github,
+            "inputs": inputs,
+            "needs": {name: {"result": need.result, "outputs": need.outputs} for name, need in needs.items()},
+            "runner": {"os": "Linux"},
+            # What a repository has not set is empty.
+            "vars": _Empty(self.variables),
+            "secrets": _Empty(self.secrets),
+        }
+
+    def _git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=self.repository, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def _job(
+        self,
+        name: str,
+        job: Mapping[str, Any],
+        declared: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        needs: Mapping[str, JobResult],
+    ) -> JobResult:
+        context = self._context(inputs, needs)
+        fine = all(need.result == "success" for need in needs.values())
+        functions = {"success": lambda: fine, "cancelled": lambda: False, "always": lambda: True}
+        if not condition(job.get("if", "success()"), context, functions):
+            return JobResult("skipped", {})
+        matrix = evaluate((job.get("strategy") or {}).get("matrix"), context)
+        results = []
+        for entry in matrix["include"] if matrix else [None]:
+            one = context if entry is None else {**context, "matrix": entry}
+            evaluate(job.get("name"), one)
+            results.append(self._called(job, one) if "uses" in job else self._steps(name, job, declared, one))
+        worst = "success" if all(each.result == "success" for each in results) else "failure"
+        return JobResult(worst, results[-1].outputs)
+
+    def _called(self, job: Mapping[str, Any], context: Mapping[str, Any]) -> JobResult:
+        """A job that calls a workflow of this repository."""
+        given = {name: evaluate(value, context) for name, value in (job.get("with") or {}).items()}
+        secrets, self.secrets = (
+            self.secrets,
+            {name: evaluate(value, context) for name, value in (job.get("secrets") or {}).items()},
+        )
+        try:
+            results = self.run(Path(job["uses"]).name, given)
+        finally:
+            self.secrets = secrets
+        return JobResult("success" if all(each.result != "failure" for each in results.values()) else "failure", {})
+
+    def _steps(
+        self, name: str, job: Mapping[str, Any], declared: Mapping[str, Any], context: Mapping[str, Any]
+    ) -> JobResult:
+        place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder))
+        workspace, temporary = place / "workspace", place / "temporary"
+        workspace.mkdir()
+        temporary.mkdir()
+        known = {**context, "env": {}, "runner": {"os": "Linux", "temp": str(temporary)}}
+        run = Job(workspace, temporary, known, self._environment(workspace, temporary))
+        for each in (declared.get("env"), job.get("env")):
+            values = {key: as_text(run.value(value)) for key, value in (each or {}).items()}
+            run.environment.update(values)
+            run.context["env"] = {**run.context["env"], **values}
+        evaluate(job["runs-on"], known)
+        for step in job["steps"]:
+            self._step(step, run, None)
+        outputs = {key: as_text(run.value(value)) for key, value in (job.get("outputs") or {}).items()}
+        return JobResult("failure" if run.failed else "success", outputs)
+
+    def _environment(self, workspace: Path, temporary: Path) -> dict[str, str]:
+        environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        summary = temporary / "summary.md"
+        summary.touch()
+        return {
+            **environment,
+            "PATH": f"{self.stand_ins}{os.pathsep}{environment['PATH']}",
+            "CI": "true",
+            "LANG": "C.UTF-8",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "GITHUB_WORKSPACE": str(workspace),
+            "RUNNER_TEMP": str(temporary),
+            "RUNNER_TOOL_CACHE": str(temporary / "no-tools"),
+        }
+
+    def _step(self, step: Mapping[str, Any], run: Job, inputs: Mapping[str, Any] | None) -> None:
+        """One step of a job or, with `inputs`, of a composite action."""
+        known = {**run.context, "steps": run.steps, **({} if inputs is None else {"inputs": inputs})}
+        if not condition(step.get("if", "success()"), known, run.functions()):
+            self._note(step, run, "skipped", {})
+            return
+        try:
+            outputs = self._script(step, run, inputs) if "run" in step else self._action(step, run, inputs)
+        except StepFailed as failure:
+            self.log.append(f"FAILED {step.get('name', step.get('uses', 'a step'))}\n{failure}")
+            run.failed = run.failed or not step.get("continue-on-error")
+            self._note(step, run, "failure", failure.outputs)
+        else:
+            self._note(step, run, "success", outputs)
+
+    @staticmethod
+    def _note(step: Mapping[str, Any], run: Job, outcome: str, outputs: Mapping[str, str]) -> None:
+        if "id" in step:
+            run.steps[step["id"]] = {"outcome": outcome, "outputs": _Empty(outputs)}
+
+    def _script(self, step: Mapping[str, Any], run: Job, inputs: Mapping[str, Any] | None) -> dict[str, str]:
+        files = {name: run.temporary / f"{name.lower()}.txt" for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH")}
+        for file in files.values():
+            file.write_text("")
+        own = {key: as_text(run.value(value, inputs)) for key, value in (step.get("env") or {}).items()}
+        strict = ["--noprofile", "--norc", "-e", "-o", "pipefail"] if step.get("shell") == "bash" else ["-e"]
+        script = run.temporary / "step.sh"
+        script.write_text(run.value(step["run"], inputs))
+        result = subprocess.run(
+            ["bash", *strict, str(script)],
+            cwd=run.workspace,
+            env={**run.environment, **own, **{name: str(file) for name, file in files.items()}},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=STEP_SECONDS,
+        )
+        self.log.append(f"{step.get('name', 'a step')}\n{result.stdout}")
+        run.environment.update(_pairs(files["GITHUB_ENV"]))
+        for folder in files["GITHUB_PATH"].read_text().splitlines():
+            run.environment["PATH"] = f"{folder}{os.pathsep}{run.environment['PATH']}"
+        outputs = _pairs(files["GITHUB_OUTPUT"])
+        if result.returncode != 0:
+            raise StepFailed(result.stdout, outputs)
+        return outputs
+
+    def _action(self, step: Mapping[str, Any], run: Job, inputs: Mapping[str, Any] | None) -> dict[str, str]:
+        given = {key: run.value(value, inputs) for key, value in (step.get("with") or {}).items()}
+        if step["uses"].startswith("./"):
+            return self._composite(run.workspace / step["uses"] / "action.yml", given, run)
+        stand_in = {
+            "actions/checkout": self._checkout,
+            "actions/cache": lambda given, run: None,
+            "actions/upload-artifact": self._upload,
+            "actions/download-artifact": self._download,
+        }
+        stand_in[step["uses"].partition("@")[0]](given, run)
+        return {}
+
+    def _composite(self, file: Path, given: Mapping[str, Any], run: Job) -> dict[str, str]:
+        action = yaml.safe_load(file.read_text())
+        unknown = set(given) - set(action["inputs"])
+        assert not unknown, f"{file} has no inputs {unknown}"
+        inputs = {name: as_text(given.get(name, each.get("default", ""))) for name, each in action["inputs"].items()}
+        for step in action["runs"]["steps"]:
+            self._step(step, run, inputs)
+        return {}
+
+    def _checkout(self, given: Mapping[str, Any], run: Job) -> None:
+        depth = int(given.get("fetch-depth", 1))
+        shallow = [f"--depth={depth}"] if depth else []
+        command = ["git", "clone", "-q", *shallow, f"file://{self.repository}", str(run.workspace)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _upload(self, given: Mapping[str, Any], run: Job) -> None:
+        """Patterns of paths, one a line; those that begin with `!` are left out."""
+        assert given["name"] not in self.artifacts, f"there are two artifacts {given['name']}"
+        lines = given["path"].split()
+        (place,) = (line for line in lines if not line.startswith("!"))
+        left_out = [run.workspace / line[1:] for line in lines if line.startswith("!")]
+        target = self.folder / "artifacts" / given["name"]
+        shutil.copytree(
+            run.workspace / place,
+            target,
+            ignore=lambda folder, names: [name for name in names if Path(folder, name) in left_out],
+        )
+        if given.get("if-no-files-found") == "error" and not any(path.is_file() for path in target.rglob("*")):
+            raise StepFailed(f"{place} has no files", {})
+        self.artifacts[given["name"]] = target
+
+    def _download(self, given: Mapping[str, Any], run: Job) -> None:
+        """One artifact by `name`, or all that match `pattern`, each in a folder of its own unless `merge-multiple`."""
+        target = run.workspace / given["path"]
+        if "name" in given:
+            if given["name"] not in self.artifacts:
+                raise StepFailed(f"there is no artifact {given['name']}", {})
+            shutil.copytree(self.artifacts[given["name"]], target, dirs_exist_ok=True)
+            return
+        for name in (each for each in self.artifacts if fnmatch(each, given["pattern"])):
+            place = target if given.get("merge-multiple") else target / name
+            shutil.copytree(self.artifacts[name], place, dirs_exist_ok=True)
+
+
+class StepFailed(Exception):
+    """A step failed, and what it printed."""
+
+    def __init__(self, printed: str, outputs: Mapping[str, str]) -> None:
+        super().__init__(printed)
+        self.outputs = outputs
+
+
+class _Empty(dict[str, Any]):
+    """A context in which whatever is not set is empty."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+def event_of(event: Mapping[str, Any]) -> str:
+    """The name of what started a workflow."""
+    return next((name for name in ("pull_request", "workflow_run") if name in event), "workflow_dispatch")
+
+
+def _names(needs: str | Sequence[str] | None) -> list[str]:
+    return [needs] if isinstance(needs, str) else list(needs or ())
+
+
+def _pairs(file: Path) -> dict[str, str]:
+    """The lines NAME=VALUE of an environment file; nothing of ours writes values of several lines."""
+    return dict(line.split("=", 1) for line in file.read_text().splitlines() if line)
