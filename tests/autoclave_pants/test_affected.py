@@ -17,7 +17,7 @@ from autoclave_pants.forecast import register
 from autoclave_pants.forecast.fingerprints import Forecast
 from autoclave_pants.forecast.predictions import significant
 from autoclave_pants.revisions import RevisionError, commit_of, passed_on, write_tree
-from autoclave_pants.rules.affected import effects_of
+from autoclave_pants.rules.affected import Affected, effects_of
 
 LIBRARY = Path(autoclave_pants.__file__).parents[1] / "autoclave"
 
@@ -130,6 +130,10 @@ class Repository:
         self.git("checkout", "-q", "--", ".")
         self.git("clean", "-qfd")
         self.runner.scheduler.invalidate_files({place for path in changed for place in (path, str(Path(path).parent))})
+
+    def affected(self, *arguments):
+        """The result of `./pants affected` without a revision to compare with."""
+        return self.runner.run_goal_rule(Affected, args=arguments, env_inherit={"PATH", "HOME"})
 
     def forecast(self, *options):
         result = self.runner.run_goal_rule(Forecast, global_args=options, env_inherit={"PATH", "HOME"})
@@ -319,6 +323,43 @@ def test_a_revision_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path,
     git(tmp_path, "init", "-q")
     with pytest.raises(RevisionError, match="(?s)names no commit.*fetch-depth: 0"):
         commit_of(tmp_path, revision, os.environ)
+
+
+def test_without_a_revision_the_matrix_has_the_whole_catalogue(repository):
+    result = repository.affected("--json")
+    entries = {each["model"]: each for each in json.loads(result.stdout)["include"]}
+    assert entries.keys() == ALL
+    assert entries["models:plain@hardware=qcom"] == {
+        "model": "models:plain@hardware=qcom",
+        "hardware": "qcom",
+        "artifact": True,
+        "tests": "models:plain-parity@model=qcom",
+        "name": "models.plain-qcom",
+        "why": "there is nothing to compare with",
+    }
+    assert entries["models:hip"]["tests"] == ""
+    assert len({each["name"] for each in entries.values()}) == len(ALL)
+    assert result.stderr == "8 of 8 models affected: 8 by their artifacts, 0 by their checks only\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, lines",
+    [
+        (["--list=models", "models:plain"], sorted(PLAINS)),
+        (["--list=artifacts", "--hardware=qcom", "models::"], sorted(EMULATED_QCOM)),
+        (["--list=tests", "--hardware=cpu"], ["models:plain-parity@model=cpu"]),
+        (["models:hip"], ["models:hip  artifact  there is nothing to compare with"]),
+        (["--hardware=qcom", "models:hip"], []),
+    ],
+)
+def test_addresses_and_hardware_choose(repository, arguments, lines):
+    assert repository.affected(*arguments).stdout.splitlines() == lines
+
+
+def test_unknown_hardware_is_an_error(repository):
+    result = repository.affected("--hardware=quantum")
+    assert result.exit_code == 1
+    assert result.stderr == "--hardware=quantum is none of cpu, qcom, chestnut.\n"
 
 
 def test_only_options_that_matter_to_a_forecast_are_passed_on():

@@ -80,7 +80,7 @@ async def checks_of(model: ModelRequest, references: References) -> object:
 
 async def parity_key(fields: ParityFieldSet, test: TestSubsystem, references: References) -> str:
     """A hash of all that a parity test does."""
-    keys = []
+    keys: list[str] = []
     for product in await tested_products(fields.address, fields.model):
         action = await parity_action(fields, product.model, not keys, test, references.toolchain)
         keys.append((await Get(ActionResult, ActionRequest, action)).stdout)
