@@ -1,152 +1,17 @@
 """Which models a change touches: real rules, real git repositories, the real library; expectations are what the actions' inputs are."""
 
 import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
-from pants.core.goals import package, test
-from pants.core.util_rules import distdir
-from pants.engine.internals.parametrize import Parametrize
-from pants.testutil.rule_runner import RuleRunner
+from catalogue_repository import PLAIN_ONE, Repository  # pants: no-infer-dep
 
-import autoclave_pants
-from autoclave_pants.forecast import register
-from autoclave_pants.forecast.fingerprints import Forecast
 from autoclave_pants.forecast.predictions import significant
-from autoclave_pants.revisions import RevisionError, commit_of, passed_on, write_tree
-from autoclave_pants.rules.affected import Affected, effects_of
-
-LIBRARY = Path(autoclave_pants.__file__).parents[1] / "autoclave"
-
-LOCK = "{name}==1.0 --hash=sha256:{a} --hash=sha256:{b}  # By hand\n"
-LOCKS = ("python", "llvm", "mesa", "comgr", "tinygrad", "onnx", "bubblewrap")
-TOOLCHAINS = """
-deb_lock(name="python", source="python.lock", component="python", provides="Python")
-host_python(name="python-host", versions=["3.13", "3.12"])
-wheel_lock(name="llvm", source="llvm.lock", component="llvm", provides="LLVM")
-wheel_lock(name="mesa", source="mesa.lock", component="mesa", provides="Mesa")
-deb_lock(name="comgr", source="comgr.lock", component="comgr", provides="comgr")
-wheel_lock(name="onnx", source="onnx.lock", component="onnx", provides="onnx")
-wheel_lock(name="bubblewrap", source="bubblewrap.lock", component="bubblewrap", provides="bubblewrap")
-tinygrad_source(name="tinygrad", release="1.0", source="tinygrad.lock")
-toolchain(
-    name="tinygrad-0.14", python=[":python", ":python-host"], tinygrad=":tinygrad", components=[":llvm", ":mesa"], hip=":comgr"
-)
-toolchain(name="references", python=[":python", ":python-host"], components=[":onnx"])
-toolchain(name="emulator", python=[":python", ":python-host"], components=[":llvm"])
-"""
-PLAIN = """
-# A model for all hardware, its file in the checkout.
-onnx_file(name="plain-onnx", source="plain.onnx")
-onnx_model(
-    name="plain", source=":plain-onnx", hardware=parametrize("cpu", "qcom", "chestnut"),
-    # inputs
-)
-parity_test(
-    name="plain-parity",
-    model=parametrize(cpu=":plain@hardware=cpu", qcom=":plain@hardware=qcom", chestnut=":plain@hardware=chestnut"),
-    tolerance=0.00001,
-)
-"""
-HIP = f"""
-onnx_file(name="hip-onnx", url="https://models.invalid/hip.onnx", sha256="{"1" * 64}", size=1000)
-onnx_model(
-    name="hip", source=":hip-onnx", hardware="chestnut", renderer="hip",
-    # name
-)
-"""
-DRIVING = """
-synthetic_onnx(name="small-onnx", architecture="supercombo", scale="S", seed=1)
-synthetic_onnx(name="big-onnx", architecture="supercombo", scale="S", seed=2)
-driving_model(
-    name="driving",
-    sources=":small-onnx",
-    hardware_sources={"chestnut": ":big-onnx"},
-    behavior_version="v16",
-    hardware=parametrize("cpu", "qcom", "chestnut"),
-    # cameras
-)
-"""
-MONITORING = """
-onnx_file(name="monitoring-onnx", source="monitoring.onnx")
-monitoring_models(
-    name="monitoring", source=":monitoring-onnx", hardware="cpu",
-    # cameras
-)
-"""
-PLAIN_ONE = 'onnx_model(name="{name}", source=":plain-onnx", hardware="cpu")'
-
+from autoclave_pants.rules.affected import effects_of
 
 PLAINS = {f"models:plain@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
 DRIVINGS = {f"models:driving@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
 ALL = {*PLAINS, *DRIVINGS, "models:hip", "models:monitoring"}
 ON_CPU = {"models:plain@hardware=cpu", "models:driving@hardware=cpu", "models:monitoring"}
-
-
-class Repository:
-    """A git repository with a catalogue whose models have no weights and whose locks pin nothing: nothing is built of them."""
-
-    def __init__(self):
-        self.runner = RuleRunner(
-            rules=[*test.rules(), *package.rules(), *distdir.rules(), *register.rules()],
-            target_types=register.target_types(),
-            objects={"parametrize": Parametrize},
-        )
-        self.root = Path(self.runner.build_root)
-        shutil.copytree(LIBRARY, self.root / "src/autoclave", ignore=shutil.ignore_patterns("__pycache__", "BUILD"))
-        locks = {f"toolchains/{name}.lock": LOCK.format(name=name, a="a" * 64, b="b" * 64) for name in LOCKS}
-        self.runner.write_files(
-            {
-                **locks,
-                "toolchains/BUILD": TOOLCHAINS,
-                "models/BUILD.plain": PLAIN,
-                "models/BUILD.hip": HIP,
-                "models/BUILD.driving": DRIVING,
-                "models/BUILD.monitoring": MONITORING,
-                "models/plain.onnx": "plain",
-                "models/monitoring.onnx": "monitoring",
-                "README.md": "Read me.\n",
-                ".gitignore": "/.pants.d/\n",
-            }
-        )
-        self.git("init", "-q")
-        self.git("add", "--all")
-        self.git("commit", "-q", "-m", "The catalogue")
-
-    def replace(self, path, old, new):
-        text = (self.root / path).read_text()
-        assert old in text, f"{path} has no {old!r}"
-        self.runner.write_files({path: text.replace(old, new, 1)})
-
-    def git(self, *arguments):
-        return git(self.root, *arguments)
-
-    def restore(self):
-        """Check the committed files out again, and tell the engine."""
-        changed = self.git("ls-files", "--modified", "--deleted", "--others", "--exclude-standard").split()
-        self.git("checkout", "-q", "--", ".")
-        self.git("clean", "-qfd")
-        self.runner.scheduler.invalidate_files({place for path in changed for place in (path, str(Path(path).parent))})
-
-    def affected(self, *arguments):
-        """The result of `./pants affected` without a revision to compare with."""
-        return self.runner.run_goal_rule(Affected, args=arguments, env_inherit={"PATH", "HOME"})
-
-    def forecast(self, *options):
-        result = self.runner.run_goal_rule(Forecast, global_args=options, env_inherit={"PATH", "HOME"})
-        assert result.exit_code == 0, result.stderr
-        return json.loads(result.stdout)
-
-
-def git(folder, *arguments):
-    names = {f"GIT_{role}_{what}": "test" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = {**os.environ, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    return subprocess.run(
-        ["git", *arguments], cwd=folder, env=environment, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -291,40 +156,6 @@ def test_what_a_lock_says_does_not_depend_on_its_layout():
     assert significant(one) == significant(other) != significant(one.replace("a==1", "a==2"))
 
 
-def test_a_revision_is_written_as_a_checkout_has_it(tmp_path):
-    top = tmp_path / "top"
-    inner = top / "inner"
-    inner.mkdir(parents=True)
-    git(top, "init", "-q")
-    (inner / "run.sh").write_text("first")
-    (inner / "run.sh").chmod(0o755)
-    (inner / "gone.txt").write_text("later deleted")
-    (inner / "link").symlink_to("run.sh")
-    (top / "outside.txt").write_text("not below the checkout")
-    git(top, "add", "--all")
-    git(top, "commit", "-q", "-m", "First")
-    git(top, "tag", "first")
-    (inner / "run.sh").write_text("second")
-    (inner / "gone.txt").unlink()
-    git(top, "commit", "-q", "-a", "-m", "Second")
-    status = git(top, "status", "--porcelain")
-
-    write_tree(inner, commit_of(inner, "first", os.environ), tmp_path / "before", os.environ)
-
-    before = tmp_path / "before"
-    assert sorted(path.name for path in before.iterdir()) == ["gone.txt", "link", "run.sh"]
-    assert (before / "run.sh").read_text() == "first" and os.access(before / "run.sh", os.X_OK)
-    assert os.readlink(before / "link") == "run.sh"
-    assert git(top, "status", "--porcelain") == status == ""
-
-
-@pytest.mark.parametrize("revision", ["no-such-branch", "--help", "0" * 40])
-def test_a_revision_that_is_not_there_is_an_error_that_says_what_to_do(tmp_path, revision):
-    git(tmp_path, "init", "-q")
-    with pytest.raises(RevisionError, match="(?s)names no commit.*fetch-depth: 0"):
-        commit_of(tmp_path, revision, os.environ)
-
-
 def test_without_a_revision_the_matrix_has_the_whole_catalogue(repository):
     result = repository.affected("--json")
     entries = {each["model"]: each for each in json.loads(result.stdout)["include"]}
@@ -360,16 +191,3 @@ def test_unknown_hardware_is_an_error(repository):
     result = repository.affected("--hardware=quantum")
     assert result.exit_code == 1
     assert result.stderr == "--hardware=quantum is none of cpu, qcom, chestnut.\n"
-
-
-def test_only_options_that_matter_to_a_forecast_are_passed_on():
-    line = [
-        "pants",
-        "--no-pantsd",
-        "--autoclave-sandbox=none",
-        "--pants-config-files=x.toml",
-        "affected",
-        "--since=main",
-        "--json",
-    ]
-    assert passed_on(line) == ["--autoclave-sandbox=none", "--pants-config-files=x.toml"]

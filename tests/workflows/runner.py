@@ -7,17 +7,16 @@ are stood in for: a checkout is a clone, artifacts are folders, and its cache is
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import yaml
 from workflows.expressions import as_text, condition, evaluate
+from workflows.stand_ins import STAND_INS, Place, StepFailed
 
 STEP_SECONDS = 900
 INHERITED = (
@@ -259,13 +258,9 @@ class Runner:
         given = {key: run.value(value, inputs) for key, value in (step.get("with") or {}).items()}
         if step["uses"].startswith("./"):
             return self._composite(run.workspace / step["uses"] / "action.yml", given, run)
-        stand_in = {
-            "actions/checkout": self._checkout,
-            "actions/cache": lambda given, run: None,
-            "actions/upload-artifact": self._upload,
-            "actions/download-artifact": self._download,
-        }
-        stand_in[step["uses"].partition("@")[0]](given, run)
+        STAND_INS[step["uses"].partition("@")[0]](
+            given, Place(run.workspace, self.repository, self.folder, self.artifacts)
+        )
         return {}
 
     def _composite(self, file: Path, given: Mapping[str, Any], run: Job) -> dict[str, str]:
@@ -276,48 +271,6 @@ class Runner:
         for step in action["runs"]["steps"]:
             self._step(step, run, inputs)
         return {}
-
-    def _checkout(self, given: Mapping[str, Any], run: Job) -> None:
-        depth = int(given.get("fetch-depth", 1))
-        shallow = [f"--depth={depth}"] if depth else []
-        command = ["git", "clone", "-q", *shallow, f"file://{self.repository}", str(run.workspace)]
-        subprocess.run(command, check=True, capture_output=True)
-
-    def _upload(self, given: Mapping[str, Any], run: Job) -> None:
-        """Patterns of paths, one a line; those that begin with `!` are left out."""
-        assert given["name"] not in self.artifacts, f"there are two artifacts {given['name']}"
-        lines = given["path"].split()
-        (place,) = (line for line in lines if not line.startswith("!"))
-        left_out = [run.workspace / line[1:] for line in lines if line.startswith("!")]
-        target = self.folder / "artifacts" / given["name"]
-        shutil.copytree(
-            run.workspace / place,
-            target,
-            ignore=lambda folder, names: [name for name in names if Path(folder, name) in left_out],
-        )
-        if given.get("if-no-files-found") == "error" and not any(path.is_file() for path in target.rglob("*")):
-            raise StepFailed(f"{place} has no files", {})
-        self.artifacts[given["name"]] = target
-
-    def _download(self, given: Mapping[str, Any], run: Job) -> None:
-        """One artifact by `name`, or all that match `pattern`, each in a folder of its own unless `merge-multiple`."""
-        target = run.workspace / given["path"]
-        if "name" in given:
-            if given["name"] not in self.artifacts:
-                raise StepFailed(f"there is no artifact {given['name']}", {})
-            shutil.copytree(self.artifacts[given["name"]], target, dirs_exist_ok=True)
-            return
-        for name in (each for each in self.artifacts if fnmatch(each, given["pattern"])):
-            place = target if given.get("merge-multiple") else target / name
-            shutil.copytree(self.artifacts[name], place, dirs_exist_ok=True)
-
-
-class StepFailed(Exception):
-    """A step failed, and what it printed."""
-
-    def __init__(self, printed: str, outputs: Mapping[str, str]) -> None:
-        super().__init__(printed)
-        self.outputs = outputs
 
 
 class _Empty(dict[str, Any]):
