@@ -33,7 +33,7 @@ class RevisionError(Exception):
 
 def _git(directory: Path, *arguments: str, environment: Mapping[str, str]) -> str:
     """What a git command prints, without the last line break."""
-    command = ["git", "-c", f"safe.directory={directory}", "-C", str(directory), *arguments]
+    command = ["git", "-c", "safe.directory=*", "-C", str(directory), *arguments]
     try:
         result = subprocess.run(command, env=dict(environment), capture_output=True, text=True, check=False)
     except FileNotFoundError:
