@@ -136,7 +136,10 @@ def forecasts(
         for name, place in (("now-run", checkout), ("before-run", before))
     ]
     try:
-        now = finished(started[0])
+        try:
+            now = finished(started[0])
+        except RevisionError as error:
+            raise RevisionError(f"the checkout as it is cannot be told:\n{error}") from None
         try:
             return now, finished(started[1])
         except RevisionError as error:
