@@ -85,22 +85,20 @@ class Runner:
     artifacts: dict[str, Path] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
 
-    def run(self, workflow: str, inputs: Mapping[str, Any] = {}) -> dict[str, JobResult]:
+    def run(
+        self, workflow: str, inputs: Mapping[str, Any] = {}, trigger: str = "workflow_dispatch"
+    ) -> dict[str, JobResult]:
         """Run a workflow of `.github/workflows`; the results of its jobs by name."""
         declared = yaml.safe_load((self.repository / ".github/workflows" / workflow).read_text())
-        trigger = declared[True]  # YAML 1.1 reads `on` as a boolean
-        event = next((name for name in ("workflow_dispatch", "workflow_call") if name in (trigger or {})), "other")
-        defaults = {name: each.get("default", "") for name, each in self._declared(trigger, event).items()}
-        unknown = set(inputs) - set(defaults)
-        assert not unknown, f"{workflow} has no inputs {unknown}"
-        given = {**defaults, **inputs}
+        triggers: Mapping[str, Any] = declared[True]  # YAML 1.1 reads `on` as a boolean
+        taken = {name: (each or {}).get("inputs", {}) for name, each in triggers.items() if isinstance(each, dict)}
+        own = {name: each.get("default", "") for name, each in taken.get(trigger, {}).items()}
+        assert set(inputs) <= set(own), f"{workflow} takes {sorted(own)}, not {sorted(inputs)}"
+        # What only another trigger takes is empty.
+        given = {**{name: "" for each in taken.values() for name in each}, **own, **inputs}
         for text in (declared.get("run-name"), *(declared.get("concurrency") or {}).values()):
             evaluate(text, self._context(given, {}))
         return self._jobs(declared, given)
-
-    @staticmethod
-    def _declared(trigger: Any, event: str) -> Mapping[str, Any]:
-        return ((trigger or {}).get(event) or {}).get("inputs") or {} if isinstance(trigger, dict) else {}
 
     def _jobs(self, declared: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, JobResult]:
         done: dict[str, JobResult] = {}
@@ -167,7 +165,7 @@ class Runner:
             {name: evaluate(value, context) for name, value in (job.get("secrets") or {}).items()},
         )
         try:
-            results = self.run(Path(job["uses"]).name, given)
+            results = self.run(Path(job["uses"]).name, given, "workflow_call")
         finally:
             self.secrets = secrets
         return JobResult("success" if all(each.result != "failure" for each in results.values()) else "failure", {})

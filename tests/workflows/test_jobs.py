@@ -174,7 +174,7 @@ def test_a_pull_request_shows_what_it_does_to_artifacts_and_gets_it_as_a_comment
     assert "  models:added: artifact, it is new\n" in report
     assert "models/good/cpu/good_tinygrad.pkl" in report
     assert "run: w: " in report and "float32 differ" in report
-    assert "The base has no such model" in report
+    assert "\nmodels:added (it is new)\n" in report
 
     (run.artifacts["report"] / "report.txt").write_text(f"{report}@everyone <img src=x>\n```\n[link](http://x)\n")
     owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
