@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 from workflows.expressions import as_text, condition, evaluate
+from workflows.job import Empty, Job, JobResult, pairs
 from workflows.stand_ins import STAND_INS, Place, StepFailed
 
 STEP_SECONDS = 900
@@ -35,38 +36,6 @@ INHERITED = (
     "XDG_CACHE_HOME",
 )
 """What a step sees of this machine's environment."""
-
-
-@dataclass(frozen=True)
-class JobResult:
-    """What became of a job: "success", "failure" or "skipped"; of a matrix, "success" only if all its jobs are."""
-
-    result: str
-    outputs: Mapping[str, str]
-
-
-@dataclass
-class Job:
-    """One run of a job: its workspace, and what its steps have left for the later ones."""
-
-    workspace: Path
-    temporary: Path
-    context: dict[str, Any]
-    environment: dict[str, str]
-    steps: dict[str, Any] = field(default_factory=dict)
-    failed: bool = False
-
-    def functions(self) -> dict[str, Any]:
-        return {
-            "success": lambda: not self.failed,
-            "failure": lambda: self.failed,
-            "cancelled": lambda: False,
-            "always": lambda: True,
-        }
-
-    def value(self, text: Any, inputs: Mapping[str, Any] | None = None) -> Any:
-        known = {**self.context, "steps": self.steps, **({} if inputs is None else {"inputs": inputs})}
-        return evaluate(text, known, self.functions())
 
 
 @dataclass
@@ -126,8 +95,8 @@ class Runner:
             "needs": {name: {"result": need.result, "outputs": need.outputs} for name, need in needs.items()},
             "runner": {"os": "Linux"},
             # What a repository has not set is empty.
-            "vars": _Empty(self.variables),
-            "secrets": _Empty(self.secrets),
+            "vars": Empty(self.variables),
+            "secrets": Empty(self.secrets),
         }
 
     def _git(self, *arguments: str) -> str:
@@ -223,7 +192,7 @@ class Runner:
     @staticmethod
     def _note(step: Mapping[str, Any], run: Job, outcome: str, outputs: Mapping[str, str]) -> None:
         if "id" in step:
-            run.steps[step["id"]] = {"outcome": outcome, "outputs": _Empty(outputs)}
+            run.steps[step["id"]] = {"outcome": outcome, "outputs": Empty(outputs)}
 
     def _script(self, step: Mapping[str, Any], run: Job, inputs: Mapping[str, Any] | None) -> dict[str, str]:
         files = {name: run.temporary / f"{name.lower()}.txt" for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH")}
@@ -244,10 +213,10 @@ class Runner:
             timeout=STEP_SECONDS,
         )
         self.log.append(f"{step.get('name', 'a step')}\n{result.stdout}")
-        run.environment.update(_pairs(files["GITHUB_ENV"]))
+        run.environment.update(pairs(files["GITHUB_ENV"]))
         for folder in files["GITHUB_PATH"].read_text().splitlines():
             run.environment["PATH"] = f"{folder}{os.pathsep}{run.environment['PATH']}"
-        outputs = _pairs(files["GITHUB_OUTPUT"])
+        outputs = pairs(files["GITHUB_OUTPUT"])
         if result.returncode != 0:
             raise StepFailed(result.stdout, outputs)
         return outputs
@@ -271,16 +240,6 @@ class Runner:
         return {}
 
 
-class _Empty(dict[str, Any]):
-    """A context in which whatever is not set is empty."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> str:
-        return ""
-
-
 def event_of(event: Mapping[str, Any]) -> str:
     """The name of what started a workflow."""
     return next((name for name in ("pull_request", "workflow_run") if name in event), "workflow_dispatch")
@@ -288,8 +247,3 @@ def event_of(event: Mapping[str, Any]) -> str:
 
 def _names(needs: str | Sequence[str] | None) -> list[str]:
     return [needs] if isinstance(needs, str) else list(needs or ())
-
-
-def _pairs(file: Path) -> dict[str, str]:
-    """The lines NAME=VALUE of an environment file; nothing of ours writes values of several lines."""
-    return dict(line.split("=", 1) for line in file.read_text().splitlines() if line)
