@@ -17,8 +17,23 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from e2e.catalogue_models import declare, tiny_model
-from e2e.conftest import CHECKOUT, CONTENTS, IGNORED
 from workflows.runner import Runner
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CONTENTS = (
+    ".github",
+    ".pants.bootstrap",
+    "3rdparty",
+    "BUILD",
+    "models/prelude.py",
+    "pants",
+    "pants*.toml",
+    "pyproject.toml",
+    "src",
+    "tinygrad_repo",
+    "toolchains",
+)
+"""What a repository has of the checkout."""
 
 GH = """#!/bin/sh
 # Stands in for GitHub's command: notes its arguments, and answers from files.
@@ -47,13 +62,13 @@ class Repository:
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir()
-        for name in (*CONTENTS, ".github"):
-            source = CHECKOUT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy2
-            copy(source, root / name, **({"ignore": IGNORED} if source.is_dir() else {}))
-        for path in (root / "models").iterdir():
-            if path.name != "prelude.py":
-                path.unlink()
+        for source in (path for pattern in CONTENTS for path in CHECKOUT.glob(pattern)):
+            target = root / source.relative_to(CHECKOUT)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".pants.d", "dist"))
+            else:
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy2(source, target)
         (root / ".gitignore").write_text("/dist/\n/.pants.d/\n__pycache__/\n")
         self.git("init", "-q", "-b", "main")
 
