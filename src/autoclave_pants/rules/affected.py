@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 LARGEST_MATRIX = 256
 """How many jobs GitHub takes in one matrix."""
 
+REASON = 200
+"""How many characters of an error go into a matrix, which has to fit into a variable."""
+
 
 class Listed(Enum):
     artifacts = "artifacts"
@@ -108,7 +111,7 @@ def effect_of(now: Mapping[str, Any], before: Optional[Mapping[str, Any]]) -> Op
         return Effect(True, "it is new")
     error = now["error"] or before["error"]
     if error:
-        return Effect(True, f"it cannot be told: {error}")
+        return Effect(True, f"it cannot be told: {error.splitlines()[0][:REASON]}")
     if now["artifact"] != before["artifact"]:
         different = [what for what in ("sources", "toolchain") if now[what] != before[what]]
         return Effect(True, f"other {' and '.join(different)}" if different else "its declaration or the compiler")
