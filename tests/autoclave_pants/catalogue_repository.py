@@ -34,6 +34,8 @@ tinygrad_source(name="tinygrad", release="1.0", source="tinygrad.lock")
 toolchain(
     name="tinygrad-0.14", python=[":python", ":python-host"], tinygrad=":tinygrad", components=[":llvm", ":mesa"], hip=":comgr"
 )
+tinygrad_source(name="vendored", commit="0123456789012345678901234567890123456789", path="tree", adapter="1.0")
+toolchain(name="of-a-commit", python=[":python", ":python-host"], tinygrad=":vendored", components=[":llvm"])
 toolchain(name="references", python=[":python", ":python-host"], components=[":onnx"])
 toolchain(name="emulator", python=[":python", ":python-host"], components=[":llvm"])
 """
@@ -72,7 +74,7 @@ driving_model(
 MONITORING = """
 onnx_file(name="monitoring-onnx", source="monitoring.onnx")
 monitoring_models(
-    name="monitoring", source=":monitoring-onnx", hardware="cpu",
+    name="monitoring", source=":monitoring-onnx", hardware="cpu", toolchain="toolchains:of-a-commit",
     # cameras
 )
 """
@@ -95,6 +97,8 @@ class Repository:
             {
                 **locks,
                 "toolchains/BUILD": TOOLCHAINS,
+                "toolchains/tree/tinygrad/tensor.py": "first",
+                "toolchains/tree/README.md": "first",
                 "models/BUILD.plain": PLAIN,
                 "models/BUILD.hip": HIP,
                 "models/BUILD.driving": DRIVING,

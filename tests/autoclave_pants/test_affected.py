@@ -11,6 +11,7 @@ from autoclave_pants.rules.affected import effects_of
 PLAINS = {f"models:plain@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
 DRIVINGS = {f"models:driving@hardware={hardware}" for hardware in ("cpu", "qcom", "chestnut")}
 ALL = {*PLAINS, *DRIVINGS, "models:hip", "models:monitoring"}
+OF_A_RELEASE = ALL - {"models:monitoring"}
 ON_CPU = {"models:plain@hardware=cpu", "models:driving@hardware=cpu", "models:monitoring"}
 
 
@@ -69,10 +70,13 @@ EDITS = {
     "inputs that a model must have": ("models/BUILD.plain", "# inputs", 'inputs=["x"],', NOTHING, PLAINS),
     "tolerance of a test": ("models/BUILD.plain", "tolerance=0.00001", "tolerance=0.00002", NOTHING, PLAINS),
     "hardware of a model": ("models/BUILD.hip", 'renderer="hip"', 'renderer="llvm"', {"models:hip"}, NOTHING),
-    "lock of all compilers": ("toolchains/tinygrad.lock", "1.0", "1.1", ALL, NOTHING),
+    "lock of one toolchain": ("toolchains/tinygrad.lock", "1.0", "1.1", OF_A_RELEASE, NOTHING),
+    "lock of all compilers": ("toolchains/llvm.lock", "1.0", "1.1", ALL, NOTHING),
+    "tinygrad of a commit": ("toolchains/tree/tinygrad/tensor.py", "first", "second", {"models:monitoring"}, NOTHING),
+    "what lies beside it": ("toolchains/tree/README.md", "first", "second", NOTHING, NOTHING),
     "lock of one renderer": ("toolchains/comgr.lock", "1.0", "1.1", {"models:hip"}, NOTHING),
     "comment and layout of a lock": ("toolchains/llvm.lock", "# By hand", "\n# Written by hand\n\n", NOTHING, NOTHING),
-    "description of a component": ("toolchains/BUILD", 'provides="Mesa"', 'provides="Mesa 3D"', NOTHING, ALL),
+    "description of a component": ("toolchains/BUILD", 'provides="Mesa"', 'provides="Mesa 3D"', NOTHING, OF_A_RELEASE),
     "fallback of the interpreter": ("toolchains/BUILD", '"3.13", "3.12"', '"3.12", "3.13"', ALL, NOTHING),
     "compiler": ("src/autoclave/compiler/lowering.py", '"""', '"""New. ', ALL, NOTHING),
     "compiler of warps": (
