@@ -9,7 +9,9 @@ from pants.engine.unions import UnionRule
 from autoclave_pants import target_types as vocabulary
 from autoclave_pants.rules import (
     actions,
+    affected,
     artifacts,
+    catalogue,
     commands,
     driving,
     driving_plan,
@@ -52,6 +54,8 @@ STAGES = (
     rebuild,
     toolchain_info,
     commands,
+    catalogue,
+    affected,
 )
 
 

@@ -1,0 +1,234 @@
+"""The jobs of .github/workflows, run here with the commands that they have there, on small catalogues."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+# Lets tests import from the other folders of tests/ as they do under Pants, whose source root it is.
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from e2e.catalogue_models import declare, tiny_model
+from workflows.runner import Runner
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CONTENTS = (
+    ".github",
+    ".pants.bootstrap",
+    "3rdparty",
+    "BUILD",
+    "models/prelude.py",
+    "pants",
+    "pants*.toml",
+    "pyproject.toml",
+    "src",
+    "tinygrad_repo",
+    "toolchains",
+)
+"""What a repository has of the checkout."""
+
+GH = """#!/bin/sh
+# Stands in for GitHub's command: notes its arguments, and answers from files.
+echo "$*" >> "{folder}/gh.log"
+case "$*" in
+    *"--method GET"*"/pulls "*) cat "{folder}/pulls.json" ;;
+    *"--paginate"*"/comments"*) cat "{folder}/comments.json" ;;
+    *"body=@comment.md"*) cp comment.md "{folder}/posted.md" ;;
+    "release create "*) cp -r publication "{folder}/published" ;;
+esac
+"""
+FAILING = """
+onnx_file(name="bad-onnx", source="bad.onnx")
+onnx_model(name="bad", source=":bad-onnx", hardware="cpu")
+parity_test(name="bad-parity", model=":bad", pinned_outputs={"y": "0000000000000000000000000000000000000000000000000000000000000000"})
+"""
+UNTESTED = """
+onnx_file(name="untested-onnx", source="untested.onnx")
+onnx_model(name="untested", source=":untested-onnx", hardware="cpu")
+"""
+
+
+class Repository:
+    """A git repository with a copy of the checkout and a catalogue of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+        for source in (path for pattern in CONTENTS for path in CHECKOUT.glob(pattern)):
+            target = root / source.relative_to(CHECKOUT)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".pants.d", "dist"))
+            else:
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy2(source, target)
+        (root / ".gitignore").write_text("/dist/\n/.pants.d/\n__pycache__/\n")
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *arguments: str) -> str:
+        identity = {f"GIT_{role}_{what}": "test" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        environment = {**os.environ, **identity, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        command = ["git", *arguments]
+        return subprocess.run(
+            command, cwd=self.root, env=environment, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "-q", "-m", "A change")
+
+    def declare(self, name: str, seed: int) -> None:
+        declare(SimpleNamespace(root=self.root), name, tiny_model(seed=seed), hardware=("cpu",))  # type: ignore[arg-type]
+
+    def declare_as(self, name: str, build: str) -> None:
+        (self.root / f"models/{name}.onnx").write_bytes(tiny_model(seed=1))
+        (self.root / f"models/BUILD.{name}").write_text(build)
+
+    def withdraw(self, name: str) -> None:
+        (self.root / f"models/BUILD.{name}").unlink()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    if shutil.which("jq") is None:
+        pytest.skip("there is no jq on this machine, which the workflows' commands use: GitHub's runners have it")
+    found = Repository(tmp_path / "repository")
+    found.declare("good", seed=41)
+    found.commit()
+    return found
+
+
+@pytest.fixture
+def gh(tmp_path: Path) -> Path:
+    """A folder with the stand-in for GitHub's command, what it answers, and what it was asked."""
+    folder = tmp_path / "gh"
+    folder.mkdir()
+    (folder / "gh").write_text(GH.format(folder=folder))
+    (folder / "gh").chmod(0o755)
+    (folder / "gh.log").touch()
+    (folder / "comments.json").write_text("[]")
+    return folder
+
+
+def runner(repository: Repository, gh: Path, **event: object) -> Runner:
+    folder = gh.parent / f"jobs-{len(list(gh.parent.iterdir()))}"
+    folder.mkdir()
+    return Runner(repository.root, folder, gh, event)
+
+
+def results(run: Runner, workflow: str, **inputs: object) -> dict[str, str]:
+    return {name: job.result for name, job in run.run(workflow, inputs).items()}
+
+
+def test_only_a_catalogue_that_passes_parity_is_published(repository: Repository, gh: Path) -> None:
+    repository.withdraw("good")
+    repository.declare_as("bad", FAILING)
+    repository.commit()
+    run = runner(repository, gh)
+    found = results(run, "build-all.yml", release="v1")
+    assert found == {"plan": "success", "build": "failure", "publish": "skipped"}, "\n".join(run.log)
+    assert set(run.artifacts) == {"unverified-models.bad-cpu"}
+    assert (gh / "gh.log").read_text() == ""
+
+    repository.withdraw("bad")
+    repository.declare("good", seed=41)
+    repository.commit()
+    run = runner(repository, gh)
+    found = results(run, "build-all.yml", release="v1")
+    assert found == {"plan": "success", "build": "success", "publish": "success"}, "\n".join(run.log)
+    assert set(run.artifacts) == {"verified-models.good-cpu"}
+    assert (gh / "gh.log").read_text().startswith("release create v1 --repo owner/models --target ")
+    published = gh / "published"
+    artifact = "models.good.cpu.good_tinygrad.pkl"
+    expected = {artifact, f"{artifact}.check.zst", f"{artifact}.provenance.json"}
+    assert {path.name for path in published.iterdir()} == {*expected, "SHA256SUMS"}
+    sums = dict(reversed(line.split()) for line in (published / "SHA256SUMS").read_text().splitlines())
+    assert sums == {name: hashlib.sha256((published / name).read_bytes()).hexdigest() for name in expected}
+
+
+@pytest.mark.parametrize(
+    "source, hardware, message",
+    [
+        ("--help", "cpu", "source is '--help', not an address"),
+        ("models:good", "qcom", "models:good is no model for qcom"),
+        ("models:untested", "cpu", "models:untested has no parity test for cpu"),
+    ],
+)
+def test_what_cannot_be_built_or_tested_is_refused(
+    repository: Repository, gh: Path, source: str, hardware: str, message: str
+) -> None:
+    repository.declare_as("untested", UNTESTED)
+    repository.commit()
+    run = runner(repository, gh)
+    assert results(run, "build-model.yml", source=source, hardware=hardware) == {"build": "failure"}
+    assert f"::error::{message}" in "\n".join(run.log)
+    assert not run.artifacts
+
+
+def test_a_pull_request_shows_what_it_does_to_artifacts_and_gets_it_as_a_comment(
+    repository: Repository, gh: Path
+) -> None:
+    repository.git("checkout", "-q", "-b", "change")
+    (repository.root / "models/good.onnx").write_bytes(tiny_model(seed=42))
+    repository.commit()
+    head = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "--no-ff", "-m", "Merge", "change")
+
+    run = runner(repository, gh, pull_request={"number": 7})
+    found = results(run, "pull-request.yml")
+    assert found == {"plan": "success", "build": "success", "report": "success"}, "\n".join(run.log)
+    report = (run.artifacts["report"] / "report.txt").read_text()
+    assert "Models that this touches: 1; their builds and parity tests: success" in report
+    assert "  models:good: artifact, other sources\n" in report
+    assert "A  base/dist/models/good/cpu/good_tinygrad.pkl: " in report
+    assert "B  after/models/good/cpu/good_tinygrad.pkl: " in report
+    assert "run: w: " in report and "float32 differ" in report
+
+    (run.artifacts["report"] / "report.txt").write_text(f"{report}@everyone <img src=x>\n```\n[link](http://x)\n")
+    owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
+    event = {"event": "pull_request", "id": 1, "head_repository": owner, "head_branch": "change", "head_sha": head}
+    (gh / "pulls.json").write_text(
+        json.dumps([{"number": 6, "head": {"sha": "0" * 40}}, {"number": 7, "head": {"sha": head}}])
+    )
+    comments = runner(repository, gh, workflow_run=event)
+    comments.artifacts = run.artifacts
+    assert results(comments, "pull-request-comment.yml") == {"comment": "success"}, "\n".join(comments.log)
+    posted = (gh / "posted.md").read_text().splitlines()
+    assert posted[0].startswith("<!-- autoclave")
+    assert "    @everyone <img src=x>" in posted
+    assert all(line.startswith("    ") for line in posted[3:])
+    assert "api --method POST repos/owner/models/issues/7/comments" in (gh / "gh.log").read_text()
+
+
+def test_a_comment_replaces_the_one_before_and_a_pull_request_that_moved_on_gets_none(
+    repository: Repository, gh: Path
+) -> None:
+    report = gh.parent / "report"
+    report.mkdir()
+    (report / "report.txt").write_text("nothing\n")
+    owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
+    event = {"event": "pull_request", "id": 1, "head_repository": owner, "head_branch": "change", "head_sha": "1" * 40}
+    run = runner(repository, gh, workflow_run=event)
+    run.artifacts["report"] = report
+    (gh / "pulls.json").write_text(json.dumps([{"number": 7, "head": {"sha": "2" * 40}}]))
+    assert results(run, "pull-request-comment.yml") == {"comment": "success"}
+    assert not (gh / "posted.md").exists()
+
+    (gh / "pulls.json").write_text(json.dumps([{"number": 7, "head": {"sha": "1" * 40}}]))
+    mark = "<!-- autoclave: models that a pull request touches -->\n"
+    comments = [
+        {"id": 1, "user": {"login": "stranger"}, "body": mark},
+        {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "something else"},
+        {"id": 3, "user": {"login": "github-actions[bot]"}, "body": mark},
+    ]
+    (gh / "comments.json").write_text(json.dumps(comments))
+    assert results(run, "pull-request-comment.yml") == {"comment": "success"}, "\n".join(run.log)
+    assert "api --method PATCH repos/owner/models/issues/comments/3" in (gh / "gh.log").read_text()
