@@ -232,7 +232,8 @@ async def succeed(request: ActionRequest) -> ActionResult:
     """Run an action that has to succeed; its failure is a `BuildError` with what the module said."""
     result = await Get(ActionResult, ActionRequest, request)
     if result.exit_code != 0:
-        raise BuildError(request.target, request.stage, reason_in(result.log), result.stdout + result.log)
+        # Of a process that took too long Pants tells in its standard output.
+        raise BuildError(request.target, request.stage, reason_in(result.log or result.stdout), result.stdout + result.log)
     return result
 
 
