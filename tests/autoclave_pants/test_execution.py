@@ -69,7 +69,7 @@ def run(closed_port):
         f"--environments-preview-names={NAMES}",
     ]
 
-    def with_options(*options):
+    def with_options(*options, env=None):
         # Remote execution is an option of the engine itself, which a RuleRunner starts with.
         engine = ["--remote-execution"] if "--remote-execution" in options else []
         runner = RuleRunner(
@@ -104,7 +104,7 @@ def run(closed_port):
                 "src/autoclave/writes.py": "",
             }
         )
-        runner.set_options([*remote, *options], env_inherit={"PATH", "HOME"})
+        runner.set_options([*remote, *options], env=env, env_inherit={"PATH", "HOME"})
         return runner
 
     with_options.server = server
@@ -144,6 +144,12 @@ def test_actions_run_on_this_machine_unless_told_otherwise(run):
 def test_actions_run_where_the_option_says(run):
     found = run("--remote-execution", "--autoclave-execution=workers").request(Execution, [])
     assert found == Execution(EnvironmentName("workers"), run.server)
+
+
+def test_an_empty_option_takes_actions_back_to_this_machine(run):
+    configured = {"PANTS_AUTOCLAVE_EXECUTION": "workers"}
+    assert run("--remote-execution", env=configured).request(Execution, []).remote
+    assert run("--remote-execution", "--autoclave-execution=", env=configured).request(Execution, []) == Execution()
 
 
 def test_name_that_does_not_exist_is_refused_with_those_that_do(run):

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,72 +49,85 @@ def packaged(checkout: Checkout) -> dict[str, bytes]:
     return {str(path.relative_to(dist)): path.read_bytes() for path in dist.glob("models/**/*") if path.is_file()}
 
 
+@dataclass(frozen=True)
+class MadeHere:
+    """What this machine makes of the model `m`, by path in dist/, and a store that has it and the toolchains."""
+
+    files: dict[str, bytes]
+    store: Path
+
+
+def declare_all(checkout: Checkout) -> None:
+    """Declare `m` for all hardware, and for cpu `n` and `o`, which differ in their weights."""
+    declare(checkout, "m", tiny_model(seed=1))
+    declare(checkout, "n", tiny_model(seed=2), hardware=("cpu",))
+    declare(checkout, "o", tiny_model(seed=3), hardware=("cpu",))
+
+
 @pytest.fixture(scope="module")
-def toolchains(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with unpacked toolchains and no result of any action."""
-    folder = tmp_path_factory.mktemp("toolchains")
-    succeeded(new_checkout(folder / "checkout", folder / "store").pants("toolchain-info", "toolchains::"))
-    return folder / "store"
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MadeHere]:
+    folder = tmp_path_factory.mktemp("here")
+    checkout = new_checkout(folder / "checkout", folder / "store")
+    declare_all(checkout)
+    succeeded(checkout.pants("package", "models:m"))
+    files = packaged(checkout)
+    assert len(files) == 3 * len(HARDWARE), "an artifact, its check file and its provenance"
+    yield MadeHere(files, checkout.store)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
-def fresh(checkout: Callable[..., Checkout], toolchains: Path, tmp_path: Path) -> Callable[[str], Checkout]:
-    """Makes checkouts that declare the tiny model `m` and have toolchains, and nothing else, in their store."""
+def fresh(checkout: Callable[..., Checkout], here: MadeHere, tmp_path: Path) -> Iterator[Callable[[str], Checkout]]:
+    """Makes checkouts whose store has toolchains, and what this machine made of `m`; no worker's result."""
+    stores = []
 
     def make(name: str) -> Checkout:
-        shutil.copytree(toolchains, tmp_path / f"{name}-store")
+        stores.append(tmp_path / f"{name}-store")
+        shutil.copytree(here.store, stores[-1])
         made = checkout(name)
-        declare(made, "m", tiny_model())
+        declare_all(made)
         return made
 
-    return make
+    yield make
+    for store in stores:
+        shutil.rmtree(store)
 
 
-@pytest.fixture(scope="module")
-def made_here(toolchains: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What this machine makes of `m`, by path in dist/."""
-    folder = tmp_path_factory.mktemp("here")
-    shutil.copytree(toolchains, folder / "store")
-    checkout = new_checkout(folder / "checkout", folder / "store")
-    declare(checkout, "m", tiny_model())
-    succeeded(checkout.pants("package", "models:m"))
-    made = packaged(checkout)
-    assert len(made) == 3 * len(HARDWARE), "an artifact, its check file and its provenance"
-    return made
-
-
-def test_casd_makes_the_same_and_feeds_those_who_use_its_workers(
-    fresh: Callable[[str], Checkout], execution: RunningServer, made_here: dict[str, bytes]
+def test_workers_make_what_this_machine_makes_and_each_feeds_its_own(
+    fresh: Callable[[str], Checkout], execution: RunningServer, here: MadeHere
 ) -> None:
-    wanted = ("package", "test", "models:m", "models:m-parity")
+    feeding = fresh("feeding")
+    shared = (*feeding.options(execution), "--stats-log", "package")
+    assert counters(succeeded(feeding.pants(*shared, "models:n")))["remote_cache_write_successes"] > 0
+
+    # What this machine made does not feed workers.
     first = fresh("first")
-    built = counters(succeeded(first.pants(*workers_of(execution), *wanted)))
-    assert packaged(first) == made_here
+    there = (
+        *workers_of(execution),
+        "package",
+        "test",
+        "models:m",
+        "models:n",
+        "models:o",
+        "models:m-parity@hardware=qcom",
+    )
+    built = counters(succeeded(first.pants(*there)))
+    assert built["remote_cache_requests_cached"] == built["local_execution_requests"] == 0
     assert built["remote_execution_requests"] == built["remote_execution_success"] > 0
-    assert built["local_execution_requests"] == 0
+    assert here.files.items() <= packaged(first).items()
 
+    # What workers made feeds all who use them,
     second = fresh("second")
-    again = counters(succeeded(second.pants(*workers_of(execution), *wanted)))
-    assert packaged(second) == made_here
-    assert again["remote_cache_requests_cached"] == built["remote_execution_requests"]
+    again = counters(succeeded(second.pants(*there)))
     assert again["remote_execution_requests"] == again["local_execution_requests"] == 0
+    assert packaged(second) == packaged(first)
 
-
-def test_workers_and_this_machine_each_feed_their_own(
-    fresh: Callable[[str], Checkout], execution: RunningServer, made_here: dict[str, bytes]
-) -> None:
-    model = "models:m@hardware=cpu"
-    here, there, beside = fresh("here"), fresh("there"), fresh("beside")
-    sharing = (*here.options(execution), "--stats-log", "package", model)
-    assert counters(succeeded(here.pants(*sharing)))["remote_cache_write_successes"] > 0
-
-    built = counters(succeeded(there.pants(*workers_of(execution), "package", model)))
-    assert built["remote_cache_requests_cached"] == 0
-    assert built["remote_execution_success"] > 0
-
-    assert counters(succeeded(beside.pants(*sharing)))["remote_cache_requests_cached"] > 0
-    assert packaged(here) == packaged(there) == packaged(beside)
-    assert packaged(here).items() <= made_here.items()
+    # and not those who build on their own machines, who have it from each other.
+    fed = fresh("fed")
+    beside = counters(succeeded(fed.pants(*shared, "models:n", "models:o")))
+    assert beside["remote_cache_requests_cached"] > 0
+    assert beside["remote_cache_requests_uncached"] > 0
+    assert packaged(fed).items() <= packaged(first).items()
 
 
 def actions_of(worker: RunningServer, module: bytes) -> list[int]:
@@ -142,14 +155,14 @@ def when_it_compiles(workers: list[RunningServer]) -> RunningServer:
 
 
 def test_another_worker_takes_over_from_one_that_is_killed(
-    fresh: Callable[[str], Checkout], farm: Farm, made_here: dict[str, bytes]
+    fresh: Callable[[str], Checkout], farm: Farm, here: MadeHere
 ) -> None:
     checkout = fresh("checkout")
     with ThreadPoolExecutor() as pool:
         build = pool.submit(checkout.pants, *workers_of(farm.server), "package", "models:m")
         when_it_compiles(farm.workers).kill()
         succeeded(build.result())
-    assert packaged(checkout) == made_here
+    assert packaged(checkout) == here.files
 
 
 def test_server_that_goes_away_ends_the_build_with_what_and_where_and_what_to_do(
@@ -165,8 +178,6 @@ def test_server_that_goes_away_ends_the_build_with_what_and_where_and_what_to_do
     assert f"models:m@hardware=cpu: compile failed: the execution server {execution.address} did not" in result.stderr
     assert "--autoclave-execution=''" in result.stderr
     assert packaged(checkout) == {}
-
-    succeeded(checkout.pants(*workers_of(execution), "--autoclave-execution=", "package", "models:m@hardware=cpu"))
 
 
 @pytest.fixture

@@ -233,7 +233,9 @@ async def succeed(request: ActionRequest) -> ActionResult:
     result = await Get(ActionResult, ActionRequest, request)
     if result.exit_code != 0:
         # Of a process that took too long Pants tells in its standard output.
-        raise BuildError(request.target, request.stage, reason_in(result.log or result.stdout), result.stdout + result.log)
+        raise BuildError(
+            request.target, request.stage, reason_in(result.log or result.stdout), result.stdout + result.log
+        )
     return result
 
 

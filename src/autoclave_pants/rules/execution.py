@@ -83,7 +83,8 @@ async def run_there(execution: Execution, process: Process, target: str, stage: 
             target,
             stage,
             f"the execution server {execution.address} did not run it to its end: {error}\n"
-            f"See that it and its workers run and can be reached ({DOCUMENT}); or, {LOCALLY}",
+            f"See that it can be reached, and that workers run which have what the environment `{execution.environment.val}` asks for "
+            f"({DOCUMENT}); or, {LOCALLY}",
             str(error),
         ) from None
 
