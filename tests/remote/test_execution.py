@@ -109,7 +109,7 @@ def test_workers_make_what_this_machine_makes_and_each_feeds_its_own(
         "models:m",
         "models:n",
         "models:o",
-        "models:m-parity@hardware=qcom",
+        "models:m-parity@model=qcom",
     )
     built = counters(succeeded(first.pants(*there)))
     assert built["remote_cache_requests_cached"] == built["local_execution_requests"] == 0
