@@ -196,11 +196,22 @@ def forgetful(casd_programs: Path, tmp_path: Path) -> Iterator[RunningServer]:
 
 
 def test_outputs_that_a_server_ignores_are_an_error_and_no_artifact(
-    fresh: Callable[[str], Checkout], forgetful: RunningServer
+    fresh: Callable[[str], Checkout], forgetful: RunningServer, casd_programs: Path, here: MadeHere
 ) -> None:
     checkout = fresh("checkout")
-    result = checkout.pants(*workers_of(forgetful), "package", "models:m@hardware=cpu")
+    build = ("package", "models:m@hardware=cpu")
+    result = checkout.pants(*workers_of(forgetful), *build)
     assert result.returncode == 1
     assert "not there: out/model.onnx" in result.stderr
     assert "docs/remote-execution.md" in result.stderr
     assert packaged(checkout) == {}
+
+    # With our runner, and under another name than what is left in both caches.
+    forgetful.stop()
+    mended = start_casd(forgetful.data, jobs=2, folder=casd_programs)
+    try:
+        succeeded(checkout.pants(*workers_of(mended), "--process-execution-cache-namespace=again", *build))
+    finally:
+        mended.stop()
+    assert packaged(checkout).items() <= here.files.items()
+    assert packaged(checkout)
