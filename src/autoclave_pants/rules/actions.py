@@ -35,8 +35,8 @@ LOST = (
 )
 """What to do about a worker's outputs that are not there."""
 
-LOOKUP_FIRST = 5000
-"""How long (milliseconds) a worker is not asked while the cache is: Pants would start what it then calls off."""
+LOOKUP_FIRST = 60_000
+"""How long (milliseconds) no worker is asked while the cache is: Pants would start what it then calls off."""
 
 
 @dataclass(frozen=True)
