@@ -9,8 +9,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pants.base.exceptions import EngineError
+from pants.core.util_rules.environments import EnvironmentNameRequest, EnvironmentTarget
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.env_vars import EnvironmentVars, EnvironmentVarsRequest
+from pants.engine.environment import EnvironmentName
 from pants.engine.fs import (
     AddPrefix,
     CreateDigest,
@@ -40,8 +43,30 @@ class NamedFile:
     digest: FileDigest
 
 
+class EngineFailure(Exception):
+    """The engine could not run a process to its end, for example because an execution server is gone. It says why."""
+
+
 async def run_process(process: Process) -> FallibleProcessResult:
+    """Run a process in the environment of the rule that asks."""
     return await Get(FallibleProcessResult, Process, process)
+
+
+async def run_process_in(environment: EnvironmentName, process: Process) -> FallibleProcessResult:
+    """Run a process in another environment. Raises `EngineFailure` if it could not be run to its end."""
+    try:
+        return await Get(FallibleProcessResult, {process: Process, environment: EnvironmentName})
+    except EngineError as error:
+        raise EngineFailure(str(error)) from None
+
+
+async def environment_called(name: str, origin: str) -> EnvironmentName:
+    """The environment of this name in `[environments-preview.names]`, or the one that it falls back to."""
+    return await Get(EnvironmentName, EnvironmentNameRequest(name, description_of_origin=origin))
+
+
+async def environment_target(name: EnvironmentName) -> EnvironmentTarget:
+    return await Get(EnvironmentTarget, EnvironmentName, name)
 
 
 async def merge(digests: Iterable[Digest]) -> Digest:

@@ -20,6 +20,10 @@ class BuildError(Exception):
         self.log = log
 
 
+class ConfigurationError(Exception):
+    """An option has a value that nothing can be built with. The message says which, and what to write instead."""
+
+
 def missing_file(address: Address, field: SourcesField) -> BuildError:
     """The error for a field that names a file which is not in the checkout."""
     return BuildError(

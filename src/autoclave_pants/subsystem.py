@@ -51,6 +51,29 @@ class AutoclaveSubsystem(Subsystem):
             """
         ),
     )
+    execution = StrOption(
+        default=None,
+        help=softwrap(
+            """
+            Where actions run: the name in `[environments-preview.names]` of a `remote_environment`, or nothing for this machine. With a
+            name, all that synthesizes, checks, upcasts, compiles, translates, records and tests parity runs on the workers of
+            `[GLOBAL].remote_execution_address`; fetching stays on this machine. For example, in pants.toml:
+
+                [GLOBAL]
+                remote_execution = true
+                remote_execution_address = "grpc://farm.example.com:8980"
+                remote_store_address = "grpc://farm.example.com:8980"
+
+                [environments-preview.names]
+                workers = "//:workers"
+
+                [autoclave]
+                execution = "workers"
+
+            docs/remote-execution.md tells what a server has to have.
+            """
+        ),
+    )
     bubblewrap = StrOption(
         default="toolchains:bubblewrap",
         help="The address of the `wheel_lock` that provides bubblewrap.",

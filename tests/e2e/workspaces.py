@@ -16,6 +16,7 @@ CONTENTS = (
     "models",
     "pants",
     "pants.ci.toml",
+    "pants.execution.toml",
     "pants.toml",
     "pyproject.toml",
     "src",

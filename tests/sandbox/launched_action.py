@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,18 @@ class Action:
             **self.identity(),
         )
         return Outcome(result.returncode, result.stdout, result.stderr)
+
+
+@contextmanager
+def read_only(directory: Path, writable: str = "") -> Iterator[None]:
+    """Take write permission from a directory and all in it but the part `writable`, and give it back to the owner."""
+    inside = (path for path in directory.rglob("*") if path.relative_to(directory).parts[0] != writable)
+    paths = [directory, *inside]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield
+    for path in paths:
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def make_action(directory: Path, options: list[str], user: int) -> Action:

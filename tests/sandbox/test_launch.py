@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sandbox.launched_action import ABI, Action, make_action
+from sandbox.launched_action import ABI, Action, make_action, read_only
 
 PRINT_ENVIRONMENT = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -167,6 +167,21 @@ def test_out_is_written_to_the_actions_directory(action: Action) -> None:
     assert outcome.code == 0, outcome.stderr
     assert (action.directory / "out/result.txt").read_text() == "done"
     assert (action.directory / "out/result.txt").stat().st_uid == action.user
+
+
+def test_a_directory_that_cannot_be_written_does_if_it_has_out(action: Action) -> None:
+    # So may a remote worker hand an action's inputs over: real directories without write permission, whatever they came from.
+    action.program("import shutil; shutil.copy('input.txt', 'out/copy.txt')")
+    (action.directory / "out").mkdir()
+    os.chown(action.directory / "out", action.user, action.user)
+
+    with read_only(action.directory, writable="out"):
+        result = subprocess.run(
+            action.arguments(), cwd=action.directory, capture_output=True, text=True, **action.identity()
+        )
+
+    assert result.returncode == 0, result.stderr
+    assert (action.directory / "out/copy.txt").read_text() == "input"
 
 
 def test_what_a_module_sees_does_not_depend_on_where_it_runs(action: Action, home: Path) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from sandbox.launched_action import ABI, ORDINARY_USER, Action, make_action
+from sandbox.launched_action import ABI, ORDINARY_USER, Action, make_action, read_only
 
 OPTION = '`[autoclave].sandbox = "none"`'
 
@@ -118,6 +118,18 @@ def test_a_wrong_option_is_named(refused: Action, options: list[str], message: s
     assert outcome.code == 120
     assert outcome.stderr.startswith("error: sandbox: ")
     assert message in outcome.stderr
+
+
+def test_a_directory_that_cannot_be_written_is_named(refused: Action) -> None:
+    refused.user = ORDINARY_USER if os.getuid() == 0 else os.getuid()
+
+    with read_only(refused.directory):
+        result = subprocess.run(
+            refused.arguments(), cwd=refused.directory, capture_output=True, text=True, **refused.identity()
+        )
+
+    assert result.returncode == 120
+    assert f"cannot make out in {refused.directory}" in result.stderr
 
 
 def test_a_missing_module_is_named(refused: Action) -> None:

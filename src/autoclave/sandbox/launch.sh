@@ -39,12 +39,16 @@ main() {
     [ $# -gt 1 ] || fail "no module to run: write -- MODULE [ARGUMENT...] at the end"
     shift
     version="3.${python_abi#cp3}"
-    [ -d out ] || mkdir out
+    make_directory out
     case $mode in
     bubblewrap) run_in_bubblewrap "$@" ;;
     none) run_plainly "$@" ;;
     *) fail "unknown --mode $mode: bubblewrap or none" ;;
     esac
+}
+
+make_directory() {
+    [ -d "$1" ] || mkdir "$1" 2>/dev/null || fail "cannot make $1 in $(pwd -P): whoever runs the action has to let it write there"
 }
 
 read_option() {
@@ -223,7 +227,7 @@ host_libraries() {
 run_plainly() {
     each_component check_component
     here=$(pwd -P)
-    mkdir -p .toolchain
+    make_directory .toolchain
     each_component link_component
     IFS=$NEWLINE
     if [ -n "$python_tree" ]; then

@@ -21,6 +21,7 @@ def start_casd(
     jobs: int = 0,
     log: Path | None = None,
     folder: Path | None = None,
+    upstream: str | None = None,
 ) -> RunningServer:
     """Start a casd that keeps all in `data` (made if need be) and return it when it serves.
 
@@ -31,6 +32,7 @@ def start_casd(
         jobs: how many actions it executes at once; 0: it is a cache only.
         log: file for what it prints (default: beside `data`, with `.log` added to the name).
         folder: unpacked programs (`autoclave.servers.debian.programs`; default: those of the default suite).
+        upstream: "http://HOST:PORT" of another storage: this one gets from there what it lacks, and hands on what it is given.
 
     Raises:
         ServerError: the port is taken, the programs cannot be had, or it does not serve.
@@ -44,7 +46,7 @@ def start_casd(
     arguments: list[str | Path] = [
         folder / "usr/bin/buildbox-casd",
         f"--bind={HOST}:{port}",
-        f"--local-server-instance={INSTANCE}",
+        *instance_options(upstream),
         f"--quota-high={quota}",
         "--log-level=warning",
     ]
@@ -55,3 +57,10 @@ def start_casd(
     command = ServerCommand("buildbox-casd", (*arguments, data), log or data.with_name(f"{data.name}.log"))
     server = RunningServer(f"grpc://localhost:{port}", INSTANCE, data, command, serves=lambda _: answers(port))
     return server.start()
+
+
+def instance_options(upstream: str | None) -> tuple[str, ...]:
+    """How casd is told whether its instance is its own or a nearer copy of another server's."""
+    if upstream is None:
+        return (f"--local-server-instance={INSTANCE}",)
+    return (f"--cas-remote={upstream}", f"--cas-instance={INSTANCE}", f"--proxy-instance={INSTANCE}:{INSTANCE}")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autoclave.servers.buildgrid import buildgrid_server, run_quietly
+from autoclave.servers.casd import start_casd
 from autoclave.servers.debian import BUILDBOX, programs
 from autoclave.servers.postgresql import connection_string, start_postgresql
 from autoclave.servers.runner import write_runner
@@ -69,22 +70,26 @@ instances:
         storage: *storage
       - !bytestream
         storage: *storage
-thread-pool-size: 100
+thread-pool-size: 300
 """
 
 
 @dataclass
 class Farm:
-    """A running farm: clients talk to `server`; each of `workers` runs one action at a time."""
+    """A running farm: clients talk to `server`; each of `workers` runs one action at a time.
+
+    `nearby` are the workers' own storages: a toolchain of thousands of files comes over the network once, not for each action.
+    """
 
     server: RunningServer
     workers: list[RunningServer]
+    nearby: list[RunningServer]
     casd: RunningServer
     postgresql: RunningServer
 
     def stop(self) -> None:
         """Stop all of it, workers first."""
-        for process in (*self.workers, self.server, self.postgresql, self.casd):
+        for process in (*self.workers, *self.nearby, self.server, self.postgresql, self.casd):
             process.stop()
 
 
@@ -104,24 +109,29 @@ def start_farm(bgd: Path, folder: Path, open_folder: Path, casd: RunningServer, 
     folder.mkdir(parents=True)
     postgresql = start_postgresql(open_folder)
     port = free_port()
-    words = {"host": HOST, "port": port, "casd": casd.address.replace("grpc:", "http:"), "instance": INSTANCE}
+    storage = casd.address.replace("grpc:", "http:")
+    words = {"host": HOST, "port": port, "casd": storage, "instance": INSTANCE}
     text = CONFIGURATION.format(queue=connection_string(postgresql), keepalive=KEEPALIVE_SECONDS, **words)
     server = buildgrid_server(bgd, folder, text, f"grpc://localhost:{port}", None)
-    farm = Farm(server, [], casd, postgresql)
+    farm = Farm(server, [], [], casd, postgresql)
     try:
         run_quietly([str(bgd), "migrate", "apply", connection_string(postgresql)], "prepare BuildGrid's database")
         server.start()
         for number in range(1, workers + 1):
-            farm.workers.append(start_worker(f"worker{number}", server, folder / f"worker{number}"))
+            farm.nearby.append(start_casd(folder / f"storage{number}", upstream=storage))
+            farm.workers.append(start_worker(f"worker{number}", server, folder / f"worker{number}", farm.nearby[-1]))
     except BaseException:
         farm.stop()
         raise
     return farm
 
 
-def start_worker(name: str, server: RunningServer, folder: Path, unpacked: Path | None = None) -> RunningServer:
+def start_worker(
+    name: str, server: RunningServer, folder: Path, nearby: RunningServer, unpacked: Path | None = None
+) -> RunningServer:
     """Start a buildbox-worker that runs one action at a time for an execution server, with our runner.
 
+    `nearby` is a casd on the worker's machine, which lays out the inputs of actions.
     It is at work when it has told the server of itself, which takes it well below a second after this returns.
     """
     unpacked = unpacked or programs(BUILDBOX)
@@ -131,12 +141,11 @@ def start_worker(name: str, server: RunningServer, folder: Path, unpacked: Path 
     properties = [word for key, value in PLATFORM.items() for word in ("--platform", f"{key}={value}")]
     arguments: list[str | Path] = [
         unpacked / "usr/bin/buildbox-worker",
-        f"--remote={server.address.replace('grpc:', 'http:')}",
         f"--instance={INSTANCE}",
+        f"--bots-remote={server.address.replace('grpc:', 'http:')}",
+        f"--cas-remote={nearby.address.replace('grpc:', 'http:')}",
         "--concurrent-jobs=1",
         f"--buildbox-run={runner}",
-        "--runner-arg=--disable-localcas",
-        f"--runner-arg=--workspace-path={folder}",
         *properties,
         "--log-level=info",
         name,

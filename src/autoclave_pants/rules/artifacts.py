@@ -236,6 +236,7 @@ async def record_check(request: CheckRequest, references: References) -> CheckFi
             request=request_json(fields),
             inputs=await add_prefix(inputs, "inputs"),
             toolchain=toolchain,
+            outputs=(CHECK,),
             target=str(request.model.address),
             stage="Record",
             processors=THREADS if recorder else 0,

@@ -89,6 +89,7 @@ async def plan_driving(request: DrivingPlanRequest, references: References) -> D
             request=request_json(fields),
             inputs=await add_prefix(await _named(zip(paths, request.sources)), "inputs"),
             toolchain=references.toolchain,
+            outputs=(PLAN,),
             target=" and ".join(each.source.address for each in request.sources),
             stage="Plan",
         )

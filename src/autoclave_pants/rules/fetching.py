@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Optional
 
 from pants.base.build_environment import get_buildroot
+from pants.core.util_rules.environments import EnvironmentsSubsystem
 from pants.engine.fs import EMPTY_DIGEST, Digest
 from pants.engine.process import FallibleProcessResult, Process
 from pants.engine.rules import Get, Rule, collect_rules, rule
+from pants.option.global_options import GlobalOptions
 
 import autoclave_pants.fetch
 from autoclave_pants.engine import digest_of_files, digest_of_json, environment, merge, remove_prefix, run_process
 from autoclave_pants.errors import BuildError, reason_in
+from autoclave_pants.rules.execution import refuse_everything_remote
 from autoclave_pants.rules.interpreters import PantsInterpreter
 from autoclave_pants.subsystem import AutoclaveSubsystem
 
@@ -104,7 +107,10 @@ async def script(name: str) -> Digest:
 
 
 @rule
-async def mirrors(autoclave: AutoclaveSubsystem) -> Mirrors:
+async def mirrors(
+    autoclave: AutoclaveSubsystem, environments: EnvironmentsSubsystem, options: GlobalOptions
+) -> Mirrors:
+    refuse_everything_remote(environments, options)
     extra = (await environment((MIRRORS_VARIABLE,))).get(MIRRORS_VARIABLE, "")
     locations = (*filter(None, (location.strip() for location in extra.split(","))), *autoclave.mirrors)
     return Mirrors(tuple(each if "://" in each else os.path.join(get_buildroot(), each) for each in locations))

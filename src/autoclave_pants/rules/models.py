@@ -15,6 +15,7 @@ from autoclave_pants.engine import add_prefix
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.actions import ActionRequest, request_json, succeed
 from autoclave_pants.rules.artifacts import (
+    ARTIFACT,
     CompiledModel,
     CompileRequest,
     ModelRequest,
@@ -98,6 +99,7 @@ async def compile_model(request: OnnxCompileRequest) -> CompiledModel:
             request=compile_request(model, source, toolchain),
             inputs=await add_prefix(await compiler_input(model.platform, source, MODEL), "inputs"),
             toolchain=toolchain,
+            outputs=(ARTIFACT,),
             target=str(model.address),
             stage="Compile",
             variation=request.variation,

@@ -74,6 +74,7 @@ async def monitoring_metadata(request: MonitoringMetadataRequest, references: Re
                 request=request_json(fields),
                 inputs=await add_prefix(source.digest, "inputs"),
                 toolchain=references.toolchain,
+                outputs=(METADATA_FILE,),
                 target=source.address,
                 stage="Describe",
             )

@@ -59,6 +59,7 @@ CHECKERS = {"qcom": "autoclave.parity.emulated", "chestnut": "autoclave.parity.e
 NATIVE_CHECKER = "autoclave.parity"
 """The module that checks, by hardware."""
 
+REPORT = "report.json"
 WARNING_MARK = "WARNING"
 
 
@@ -167,7 +168,7 @@ async def parity_action(
         "artifact": f"inputs/{ARTIFACT}",
         "check": f"inputs/{CHECK}",
         "command": f"./pants test --force {fields.address}",
-        "report": "out/report.json",
+        "report": f"out/{REPORT}",
         **gates(fields, model.hardware),
         **(named_tensors(fields) if is_first else {}),
         **named,
@@ -180,6 +181,7 @@ async def parity_action(
         request=request_json(request),
         inputs=await add_prefix(inputs, "inputs"),
         toolchain=(await Get(Emulator)).toolchain if checker else references,
+        outputs=(REPORT,),
         target=str(fields.address),
         stage="Test parity of",
         cache_scope=ProcessCacheScope.PER_SESSION if test.force else ProcessCacheScope.SUCCESSFUL,

@@ -17,6 +17,7 @@ from autoclave_pants.engine import add_prefix, merge
 from autoclave_pants.errors import BuildError
 from autoclave_pants.rules.actions import ActionRequest, ActionResult, Variation
 from autoclave_pants.rules.artifacts import ARTIFACT, CompiledModel, ModelRequest, compiled
+from autoclave_pants.rules.execution import Execution
 from autoclave_pants.rules.model_tests import FAILED, build_failure, no_process, result_of, tested_products
 from autoclave_pants.rules.products import Product
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
@@ -47,7 +48,9 @@ class ReproducibilityTestRequest(TestRequest):
 
 async def other_python(artifact: CompiledModel, model: ModelRequest) -> Optional[tuple[PythonKind, str]]:
     """The kind of Python that the first build did not use, if this machine has one for its toolchain; and the version that
-    it is rather not of, if the toolchain's wheels are locked for another one too."""
+    it is rather not of, if the toolchain's wheels are locked for another one too. Workers have one kind."""
+    if (await Get(Execution)).remote:
+        return None
     kind = PythonKind.host if artifact.toolchain.python.kind == "deb" else PythonKind.deb
     for unlike in (artifact.toolchain.python.version, ""):
         try:
@@ -69,6 +72,7 @@ async def difference_of(first: CompiledModel, second: CompiledModel, address: Ad
             request="",
             inputs=await merge(both),
             toolchain=first.toolchain,
+            outputs=(),
             target=str(address),
             stage="Compare builds for",
         ),
@@ -112,7 +116,8 @@ async def test_reproducibility(
     except BuildError as error:
         return build_failure(fields.address, error, test, run)
     if any(build.python is None for build in builds):
-        logger.warning(f"{fields.address}: this machine has one kind of Python only, so that was not varied.")
+        where = "actions run on workers, which have" if (await Get(Execution)).remote else "this machine has"
+        logger.warning(f"{fields.address}: {where} one kind of Python only, so that was not varied.")
     exit_code = 0 if all(build.same for build in builds) else FAILED
     text = "".join(build.text for build in builds)
     return result_of(fields.address, exit_code, text, test, no_process(run))

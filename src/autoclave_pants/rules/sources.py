@@ -134,6 +134,7 @@ async def synthesized(target: Target, references: References) -> Digest:
         ),
         inputs=EMPTY_DIGEST,
         toolchain=references.toolchain,
+        outputs=(MODEL,),
         target=str(target.address),
         stage="Synthesize",
     )
@@ -183,6 +184,7 @@ async def check_source(request: CheckedSourceRequest, references: References) ->
             request=request_json(declared),
             inputs=await add_prefix(request.source.digest, "inputs"),
             toolchain=references.toolchain,
+            outputs=(),
             target=request.source.address,
             stage="Check",
         )
@@ -198,6 +200,7 @@ async def upcast(request: UpcastRequest, references: References) -> UpcastSource
             request=request_json({"model": f"inputs/{MODEL}", "output": f"out/{MODEL}", "report": "out/report.json"}),
             inputs=await add_prefix(request.source.digest, "inputs"),
             toolchain=references.toolchain,
+            outputs=(MODEL,),
             target=request.source.address,
             stage="Upcast",
         )

@@ -14,10 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
+from pants.core.util_rules.environments import EnvironmentsSubsystem
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import Digest, DigestEntries, FileEntry, SymlinkEntry
 from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import SourcesField, Target, Targets
+from pants.option.global_options import GlobalOptions
 
 from autoclave_pants.engine import (
     add_prefix,
@@ -31,6 +33,7 @@ from autoclave_pants.engine import (
 )
 from autoclave_pants.errors import BuildError, missing_file, reason_in
 from autoclave_pants.fetch.unpack import EXECUTABLE, LINK, REGULAR, entry_line, identity
+from autoclave_pants.rules.execution import refuse_everything_remote
 from autoclave_pants.rules.fetching import (
     INDEX_VARIABLES,
     NETWORK_VARIABLES,
@@ -412,7 +415,13 @@ async def of_renderer(toolchain: Target, renderer: str) -> tuple[Target, ...]:
 
 
 @rule
-async def toolchain(request: ToolchainRequest, autoclave: AutoclaveSubsystem) -> Toolchain:
+async def toolchain(
+    request: ToolchainRequest,
+    autoclave: AutoclaveSubsystem,
+    environments: EnvironmentsSubsystem,
+    options: GlobalOptions,
+) -> Toolchain:
+    refuse_everything_remote(environments, options)
     target = only(await targets_at(request.addresses), request.addresses.description_of_origin, "toolchain")
     if not target.has_field(ToolchainPythonField):
         raise BuildError(str(target.address), "toolchain", f"it is a {target.alias}, not a toolchain")

@@ -12,6 +12,7 @@ from pants.util.frozendict import FrozenDict
 
 from autoclave_pants.rules.actions import ActionRequest, request_json, succeed
 from autoclave_pants.rules.artifacts import (
+    ARTIFACT,
     CompiledModel,
     CompileRequest,
     ModelRequest,
@@ -73,6 +74,7 @@ async def compile_warp(request: WarpCompileRequest) -> CompiledModel:
             request=request_json(declared),
             inputs=EMPTY_DIGEST,
             toolchain=toolchain,
+            outputs=(ARTIFACT,),
             target=target,
             stage="Compile",
             variation=request.variation,
