@@ -7,9 +7,12 @@ from pants.engine.target import Target
 from pants.engine.unions import UnionRule
 
 from autoclave_pants import target_types as vocabulary
+from autoclave_pants.remote_options import guard_remote_options
 from autoclave_pants.rules import (
     actions,
     artifacts,
+    cache_doctor,
+    cache_report,
     commands,
     driving,
     driving_plan,
@@ -51,11 +54,14 @@ STAGES = (
     reproducibility,
     rebuild,
     toolchain_info,
+    cache_doctor,
+    cache_report,
     commands,
 )
 
 
 warm_requests()
+guard_remote_options()
 
 
 def rules() -> list[Rule | UnionRule]:
