@@ -1,0 +1,303 @@
+"""The cache doctor on real servers: what it finds of good ones, and of each thing that can be wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from remote.checkouts import Checkout
+
+from autoclave.reapi import messages
+from autoclave.reapi.client import ActionResult, Client, Digest, RemoteError
+from autoclave.reapi.doctor import examine, open_channel
+from autoclave.reapi.findings import Finding, State
+from autoclave.reapi.network import check_address
+from autoclave.reapi.settings import Settings
+from autoclave.servers.buildgrid import BuildGrid
+from autoclave.servers.running import RunningServer
+
+PATIENCE = 20.0
+WRITES = {"remote_cache_read": True, "remote_cache_write": True, "session_end_tasks_timeout": 120.0}
+READS = {"remote_cache_read": True}
+
+
+def of_casd(server: RunningServer, **options: object) -> Settings:
+    """Settings that name a casd and write to it."""
+    named = {"remote_store_address": server.address, "remote_instance_name": server.instance}
+    return Settings(**{**named, **WRITES, **options})
+
+
+def of_buildgrid(server: BuildGrid, subject: str = "ci", **options: object) -> Settings:
+    """Settings that name a BuildGrid, with the token of a subject."""
+    token = {"remote_ca_certs_path": str(server.ca), "remote_oauth_bearer_token_path": str(server.token(subject, 36000))}
+    return of_casd(server.server, **{**token, **options})
+
+
+def by_name(findings: Iterable[Finding]) -> dict[str, Finding]:
+    return {each.check: each for each in findings}
+
+
+def found_in(settings: Settings, patience: float = PATIENCE) -> dict[str, Finding]:
+    return by_name(examine(settings, patience))
+
+
+def states(findings: Mapping[str, Finding], state: State) -> set[str]:
+    return {name for name, each in findings.items() if each.state is state}
+
+
+def client_of(settings: Settings) -> Client:
+    address = check_address(settings.remote_store_address)[1]
+    assert address is not None
+    return Client(open_channel(address, settings), settings.remote_instance_name, {}, PATIENCE)
+
+
+# What the client does.
+
+
+def test_blobs_and_results_come_back_as_they_went(casd: RunningServer) -> None:
+    client = client_of(of_casd(casd))
+    large, small = os.urandom(3_000_001), b"small"
+    action = messages.Action(
+        command_digest=Digest.of(small).message(), input_root_digest=Digest.of(b"").message()
+    ).SerializeToString()
+    result = ActionResult(0, b"said\n", (("out/model.pkl", Digest.of(large)),))
+
+    assert client.missing([Digest.of(small), Digest.of(large)]) == (Digest.of(small), Digest.of(large))
+    client.upload([small, b"", action])
+    assert client.stream_up(large, chunk=1 << 20) == len(large)
+    client.update_action_result(Digest.of(action), result)
+
+    assert client.missing([Digest.of(small), Digest.of(large)]) == ()
+    assert client.download(Digest.of(small)) == small
+    assert client.stream_down(Digest.of(large)) == large
+    assert client.action_result(Digest.of(action)) == result
+    assert client.action_result(Digest.of(small)) is None
+
+
+def test_a_blob_that_the_server_does_not_have_is_an_error_with_the_servers_status(casd: RunningServer) -> None:
+    client = client_of(of_casd(casd))
+
+    with pytest.raises(RemoteError) as downloaded:
+        client.download(Digest.of(b"nowhere"))
+    with pytest.raises(RemoteError) as streamed:
+        client.stream_down(Digest.of(b"nowhere"))
+
+    assert downloaded.value.code == streamed.value.code == "NOT_FOUND"
+
+
+def test_the_messages_are_those_of_the_published_api(bgd: Path) -> None:
+    # BuildGrid brings classes generated from the published files: each of our fields has the same number and type there.
+    program = """
+import json, sys
+from google.protobuf import descriptor_pool
+import buildgrid._protos.build.bazel.remote.execution.v2.remote_execution_pb2
+import buildgrid._protos.google.bytestream.bytestream_pb2
+found = {}
+for name in json.load(sys.stdin):
+    message = descriptor_pool.Default().FindMessageTypeByName(name)
+    found[name] = {
+        f.name: [f.number, "int32" if f.type == f.TYPE_ENUM else f.type, f.message_type.full_name if f.message_type else ""]
+        for f in message.fields}
+json.dump(found, sys.stdout)
+"""
+    published = subprocess.run(
+        [bgd.with_name("python"), "-c", program],
+        input=json.dumps(list(messages.FIELDS)),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    for name, fields in json.loads(published).items():
+        for field in messages.message_class(name).DESCRIPTOR.fields:
+            kind = "int32" if field.type == field.TYPE_INT32 and fields[field.name][1] == "int32" else field.type
+            inner = field.message_type.full_name if field.message_type else ""
+            assert [field.number, kind, inner] == fields[field.name], f"{name}.{field.name}"
+
+
+# What the doctor finds.
+
+
+def test_a_good_cache_is_found_good(casd: RunningServer) -> None:
+    found = found_in(of_casd(casd))
+
+    assert states(found, State.failed) == states(found, State.warning) == set()
+    assert {"write right", "small blob", "large blob", "action result"} <= states(found, State.ok)
+
+
+def test_who_only_reads_from_a_cache_that_takes_all_is_warned(casd: RunningServer) -> None:
+    found = found_in(of_casd(casd, remote_cache_write=False))
+
+    assert states(found, State.warning) == {"write right"}
+    assert {"large blob", "action result"} <= states(found, State.skipped)
+
+
+@pytest.mark.parametrize("name", ["nope", ""])
+def test_a_wrong_instance_is_found_and_the_right_one_is_named(casd: RunningServer, name: str) -> None:
+    found = found_in(of_casd(casd, remote_instance_name=name))
+
+    assert states(found, State.failed) == {"instance"}
+    assert "PANTS_REMOTE_INSTANCE_NAME=main" in found["instance"].fix
+
+
+def test_chunks_that_are_too_large_are_found_by_sending_them(casd: RunningServer) -> None:
+    found = found_in(of_casd(casd, remote_store_chunk_bytes=5 << 20))
+
+    assert states(found, State.failed) == {"chunk size", "large blob"}
+    assert "RESOURCE_EXHAUSTED" in found["large blob"].seen
+
+
+def test_tls_to_a_server_without_it_is_found(casd: RunningServer) -> None:
+    found = found_in(of_casd(casd, remote_store_address=casd.address.replace("grpc:", "grpcs:")))
+
+    # Where this machine trusts no authority, that is said first.
+    assert states(found, State.failed) == {"tls"}
+
+
+def test_a_frozen_server_is_given_up_on(casd: RunningServer) -> None:
+    casd.freeze()
+    try:
+        found = found_in(of_casd(casd), patience=1)
+    finally:
+        casd.thaw()
+
+    assert states(found, State.failed) == {"capabilities"}
+    assert "DEADLINE_EXCEEDED" in found["capabilities"].seen
+
+
+def test_a_server_that_is_gone_is_found(casd: RunningServer) -> None:
+    casd.kill()
+
+    assert states(found_in(of_casd(casd)), State.failed) == {"connection"}
+
+
+def test_a_cache_with_tls_and_a_token_is_found_good(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid))
+
+    assert states(found, State.failed) == states(found, State.warning) == set()
+    assert found["token"].seen.startswith("a JWT for ci that ends in 10 h")
+    assert {"tls", "write right", "large blob", "action result"} <= states(found, State.ok)
+
+
+def test_a_developers_token_reads_and_is_not_meant_to_write(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid, "dev", remote_cache_write=False))
+
+    assert states(found, State.failed) == states(found, State.warning) == set()
+    assert found["write right"].seen.startswith("may not write")
+
+
+def test_a_developers_token_with_writing_on_is_a_failure_that_says_what_to_set(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid, "dev"))
+
+    assert states(found, State.failed) == {"write right"}
+    assert "PANTS_REMOTE_CACHE_WRITE=false" in found["write right"].fix
+
+
+def test_a_token_that_has_ended_is_found_before_and_by_the_server(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid, remote_oauth_bearer_token_path=str(buildgrid.token("ci", -60))))
+
+    assert states(found, State.failed) == {"token", "capabilities"}
+    assert "UNAUTHENTICATED" in found["capabilities"].seen
+
+
+def test_no_token_where_one_is_wanted_is_found(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid, remote_oauth_bearer_token_path=""))
+
+    assert states(found, State.failed) == {"capabilities"}
+    assert "PANTS_REMOTE_OAUTH_BEARER_TOKEN_PATH" in found["capabilities"].fix
+
+
+def test_a_wrong_instance_is_found_though_the_server_speaks_of_rights(buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(buildgrid, remote_instance_name="nope"))
+
+    assert states(found, State.failed) == {"instance"}
+    assert "PANTS_REMOTE_INSTANCE_NAME=main" in found["instance"].fix
+
+
+def test_another_authority_is_found(buildgrid: BuildGrid, tmp_path: Path) -> None:
+    from reapi.test_network import AN_AUTHORITY
+
+    authority = tmp_path / "other.pem"
+    authority.write_text(AN_AUTHORITY)
+    found = found_in(of_buildgrid(buildgrid, remote_ca_certs_path=str(authority)))
+
+    assert states(found, State.failed) == {"tls"}
+    assert "PANTS_REMOTE_CA_CERTS_PATH" in found["tls"].fix
+
+
+def test_no_tls_to_a_server_that_wants_it_is_found(buildgrid: BuildGrid) -> None:
+    address = buildgrid.server.address.replace("grpcs:", "grpc:")
+    found = found_in(of_buildgrid(buildgrid, remote_store_address=address))
+
+    assert states(found, State.failed) == {"tls"}
+    assert f"PANTS_REMOTE_STORE_ADDRESS={buildgrid.server.address}" in found["tls"].fix
+
+
+def test_the_module_takes_pants_variables(casd: RunningServer) -> None:
+    variables = {
+        "PANTS_REMOTE_STORE_ADDRESS": casd.address,
+        "PANTS_REMOTE_INSTANCE_NAME": "nope",
+        "PANTS_REMOTE_CACHE_READ": "true",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    result = subprocess.run(
+        [sys.executable, "-m", "autoclave.reapi", "--json"], env=variables, capture_output=True, text=True
+    )
+
+    checks = {each["check"]: each["state"] for each in json.loads(result.stdout)["checks"]}
+    assert (result.returncode, checks["instance"]) == (1, "failed")
+
+
+# The goal, and what is told after builds.
+
+
+def test_the_goal_takes_pants_own_options(casd: RunningServer, checkout: Callable[..., Checkout]) -> None:
+    mine = checkout()
+
+    none = mine.pants("cache-doctor")
+    required = mine.pants("cache-doctor", "--required")
+    good = mine.pants(*mine.options(casd), "cache-doctor", "--json")
+    # With these, a build does not start at all.
+    broken = ("--remote-ca-certs-path=/nowhere/ca.pem", "--remote-oauth-bearer-token-path=/nowhere/token")
+    bad = mine.pants(*mine.options(casd), *broken, "cache-doctor", "--json")
+
+    assert none.returncode == 0, none.stderr
+    assert "no remote cache is configured" in none.stdout
+    assert required.returncode == 1
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert all(each["state"] in ("ok", "skipped") for each in json.loads(good.stdout)["checks"])
+    assert bad.returncode == 1
+    assert [each["check"] for each in json.loads(bad.stdout)["checks"] if each["state"] == "failed"] == ["token"]
+
+
+def test_a_build_says_what_the_cache_did_and_the_report_can_fail_ci(
+    casd: RunningServer, checkout: Callable[..., Checkout]
+) -> None:
+    first, second = checkout("first"), checkout("second")
+    build = ("toolchain-info", "toolchains:bubblewrap-only")
+    for each in (first, second):
+        (each.root / "toolchains/BUILD.only").write_text(
+            'toolchain(name="bubblewrap-only", python=[":python-host"], components=[":bubblewrap"])\n'
+        )
+
+    written = first.pants(*first.options(casd), *build)
+    read = second.pants(*second.options(casd), *build)
+    judged = second.pants("cache-doctor", "--report")
+    report = json.loads((second.root / "dist/cache-report.json").read_text())
+    elsewhere = checkout("third")
+    (elsewhere.root / "toolchains/BUILD.only").write_text((first.root / "toolchains/BUILD.only").read_text())
+    unserved = elsewhere.pants(*elsewhere.options(casd), "--remote-instance-name=nope", *build)
+    failed = elsewhere.pants("cache-doctor", "--report")
+
+    assert written.returncode == read.returncode == unserved.returncode == 0, written.stderr + read.stderr
+    assert "remote cache: 0 hits, 2 misses, 0 errors, 2 written" in written.stderr
+    assert "remote cache: 2 hits, 0 misses, 0 errors, 0 written" in read.stderr
+    assert (report["verdict"], report["counters"]["hits"]) == ("ok", 2)
+    assert judged.returncode == 0
+    assert "See `./pants cache-doctor`" in unserved.stderr
+    assert (failed.returncode, failed.stdout.splitlines()[-1].split(":")[0]) == (1, "failed")
