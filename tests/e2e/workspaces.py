@@ -16,6 +16,7 @@ CONTENTS = (
     "models",
     "pants",
     "pants.ci.toml",
+    "pants.remote.toml",
     "pants.toml",
     "pyproject.toml",
     "src",

@@ -5,27 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from reapi.authority import AN_AUTHORITY
 
 from autoclave.errors import AutoclaveError
 from autoclave.reapi.doctor import examine
 from autoclave.reapi.findings import Finding, State
 from autoclave.reapi.network import Address, authorities, check_address, check_dns, check_tcp, check_tls
 from autoclave.reapi.settings import Settings
-
-AN_AUTHORITY = """\
------BEGIN CERTIFICATE-----
-MIIBqzCCAVGgAwIBAgIUXu9eQp+T25VKdrHbAL0lRn4N14UwCgYIKoZIzj0EAwIw
-KzEpMCcGA1UEAwwgYW4gYXV0aG9yaXR5IHRoYXQgc2lnbmVkIG5vdGhpbmcwHhcN
-MjYxMjAxMDk0ODU3WhcNMzYxMTI4MDk0ODU3WjArMSkwJwYDVQQDDCBhbiBhdXRo
-b3JpdHkgdGhhdCBzaWduZWQgbm90aGluZzBZMBMGByqGSM49AgEGCCqGSM49AwEH
-A0IABIuJNY+uAbkvEXlvREqYLlfGAMB3FSHsO0hAS+7tWvHuU0ifarjHWMUaRaVL
-FOH+xxmErvNgvBs870zdFxgkUMqjUzBRMB0GA1UdDgQWBBSdwSEeIx58LJPjO9BS
-b5Qbf698JDAfBgNVHSMEGDAWgBSdwSEeIx58LJPjO9BSb5Qbf698JDAPBgNVHRMB
-Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIEy0uIvGPDSxdXFwkM3xAd7h/lgr
-t3xp0rQ2r3F/DEVnAiEAvULXrzYUUE+UsZw6APwh2kxqYKNdmlSe4s2KNMq5bhk=
------END CERTIFICATE-----
-"""
-"""A certificate (PEM) that has signed nothing."""
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from reapi.authority import AN_AUTHORITY
 from remote.checkouts import Checkout
 
 from autoclave.reapi import messages
@@ -18,10 +19,31 @@ from autoclave.reapi.doctor import examine, open_channel
 from autoclave.reapi.findings import Finding, State
 from autoclave.reapi.network import check_address
 from autoclave.reapi.settings import Settings
-from autoclave.servers.buildgrid import BuildGrid
+from autoclave.servers.buildgrid import BuildGrid, start_buildgrid
+from autoclave.servers.casd import start_casd
 from autoclave.servers.running import RunningServer
 
 PATIENCE = 20.0
+
+
+@pytest.fixture(scope="module")
+def steady_casd(casd_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A casd that the tests here share: none of them does it any harm."""
+    server = start_casd(tmp_path_factory.mktemp("steady") / "casd", folder=casd_programs)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def steady_buildgrid(
+    bgd: Path, steady_casd: RunningServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BuildGrid]:
+    """A BuildGrid in front of it, shared likewise."""
+    server = start_buildgrid(bgd, tmp_path_factory.mktemp("steady") / "buildgrid", steady_casd)
+    yield server
+    server.server.stop()
+
+
 WRITES = {"remote_cache_read": True, "remote_cache_write": True, "session_end_tasks_timeout": 120.0}
 READS = {"remote_cache_read": True}
 
@@ -34,7 +56,10 @@ def of_casd(server: RunningServer, **options: object) -> Settings:
 
 def of_buildgrid(server: BuildGrid, subject: str = "ci", **options: object) -> Settings:
     """Settings that name a BuildGrid, with the token of a subject."""
-    token = {"remote_ca_certs_path": str(server.ca), "remote_oauth_bearer_token_path": str(server.token(subject, 36000))}
+    token = {
+        "remote_ca_certs_path": str(server.ca),
+        "remote_oauth_bearer_token_path": str(server.token(subject, 36000)),
+    }
     return of_casd(server.server, **{**token, **options})
 
 
@@ -59,8 +84,8 @@ def client_of(settings: Settings) -> Client:
 # What the client does.
 
 
-def test_blobs_and_results_come_back_as_they_went(casd: RunningServer) -> None:
-    client = client_of(of_casd(casd))
+def test_blobs_and_results_come_back_as_they_went(steady_casd: RunningServer) -> None:
+    client = client_of(of_casd(steady_casd))
     large, small = os.urandom(3_000_001), b"small"
     action = messages.Action(
         command_digest=Digest.of(small).message(), input_root_digest=Digest.of(b"").message()
@@ -79,8 +104,8 @@ def test_blobs_and_results_come_back_as_they_went(casd: RunningServer) -> None:
     assert client.action_result(Digest.of(small)) is None
 
 
-def test_a_blob_that_the_server_does_not_have_is_an_error_with_the_servers_status(casd: RunningServer) -> None:
-    client = client_of(of_casd(casd))
+def test_a_blob_that_the_server_does_not_have_is_an_error_with_the_servers_status(steady_casd: RunningServer) -> None:
+    client = client_of(of_casd(steady_casd))
 
     with pytest.raises(RemoteError) as downloaded:
         client.download(Digest.of(b"nowhere"))
@@ -123,37 +148,37 @@ json.dump(found, sys.stdout)
 # What the doctor finds.
 
 
-def test_a_good_cache_is_found_good(casd: RunningServer) -> None:
-    found = found_in(of_casd(casd))
+def test_a_good_cache_is_found_good(steady_casd: RunningServer) -> None:
+    found = found_in(of_casd(steady_casd))
 
     assert states(found, State.failed) == states(found, State.warning) == set()
     assert {"write right", "small blob", "large blob", "action result"} <= states(found, State.ok)
 
 
-def test_who_only_reads_from_a_cache_that_takes_all_is_warned(casd: RunningServer) -> None:
-    found = found_in(of_casd(casd, remote_cache_write=False))
+def test_who_only_reads_from_a_cache_that_takes_all_is_warned(steady_casd: RunningServer) -> None:
+    found = found_in(of_casd(steady_casd, remote_cache_write=False))
 
     assert states(found, State.warning) == {"write right"}
     assert {"large blob", "action result"} <= states(found, State.skipped)
 
 
 @pytest.mark.parametrize("name", ["nope", ""])
-def test_a_wrong_instance_is_found_and_the_right_one_is_named(casd: RunningServer, name: str) -> None:
-    found = found_in(of_casd(casd, remote_instance_name=name))
+def test_a_wrong_instance_is_found_and_the_right_one_is_named(steady_casd: RunningServer, name: str) -> None:
+    found = found_in(of_casd(steady_casd, remote_instance_name=name))
 
     assert states(found, State.failed) == {"instance"}
     assert "PANTS_REMOTE_INSTANCE_NAME=main" in found["instance"].fix
 
 
-def test_chunks_that_are_too_large_are_found_by_sending_them(casd: RunningServer) -> None:
-    found = found_in(of_casd(casd, remote_store_chunk_bytes=5 << 20))
+def test_chunks_that_are_too_large_are_found_by_sending_them(steady_casd: RunningServer) -> None:
+    found = found_in(of_casd(steady_casd, remote_store_chunk_bytes=5 << 20))
 
     assert states(found, State.failed) == {"chunk size", "large blob"}
     assert "RESOURCE_EXHAUSTED" in found["large blob"].seen
 
 
-def test_tls_to_a_server_without_it_is_found(casd: RunningServer) -> None:
-    found = found_in(of_casd(casd, remote_store_address=casd.address.replace("grpc:", "grpcs:")))
+def test_tls_to_a_server_without_it_is_found(steady_casd: RunningServer) -> None:
+    found = found_in(of_casd(steady_casd, remote_store_address=steady_casd.address.replace("grpc:", "grpcs:")))
 
     # Where this machine trusts no authority, that is said first.
     assert states(found, State.failed) == {"tls"}
@@ -176,128 +201,143 @@ def test_a_server_that_is_gone_is_found(casd: RunningServer) -> None:
     assert states(found_in(of_casd(casd)), State.failed) == {"connection"}
 
 
-def test_a_cache_with_tls_and_a_token_is_found_good(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid))
+def test_a_cache_with_tls_and_a_token_is_found_good(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(steady_buildgrid))
 
     assert states(found, State.failed) == states(found, State.warning) == set()
     assert found["token"].seen.startswith("a JWT for ci that ends in 10 h")
     assert {"tls", "write right", "large blob", "action result"} <= states(found, State.ok)
 
 
-def test_a_developers_token_reads_and_is_not_meant_to_write(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid, "dev", remote_cache_write=False))
+def test_a_developers_token_reads_and_is_not_meant_to_write(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(steady_buildgrid, "dev", remote_cache_write=False))
 
     assert states(found, State.failed) == states(found, State.warning) == set()
     assert found["write right"].seen.startswith("may not write")
 
 
-def test_a_developers_token_with_writing_on_is_a_failure_that_says_what_to_set(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid, "dev"))
+def test_a_developers_token_with_writing_on_is_a_failure_that_says_what_to_set(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(steady_buildgrid, "dev"))
 
     assert states(found, State.failed) == {"write right"}
     assert "PANTS_REMOTE_CACHE_WRITE=false" in found["write right"].fix
 
 
-def test_a_token_that_has_ended_is_found_before_and_by_the_server(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid, remote_oauth_bearer_token_path=str(buildgrid.token("ci", -60))))
+def test_a_token_that_has_ended_is_found_before_and_by_the_server(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(
+        of_buildgrid(steady_buildgrid, remote_oauth_bearer_token_path=str(steady_buildgrid.token("ci", -60)))
+    )
 
     assert states(found, State.failed) == {"token", "capabilities"}
     assert "UNAUTHENTICATED" in found["capabilities"].seen
 
 
-def test_no_token_where_one_is_wanted_is_found(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid, remote_oauth_bearer_token_path=""))
+def test_no_token_where_one_is_wanted_is_found(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(steady_buildgrid, remote_oauth_bearer_token_path=""))
 
     assert states(found, State.failed) == {"capabilities"}
     assert "PANTS_REMOTE_OAUTH_BEARER_TOKEN_PATH" in found["capabilities"].fix
 
 
-def test_a_wrong_instance_is_found_though_the_server_speaks_of_rights(buildgrid: BuildGrid) -> None:
-    found = found_in(of_buildgrid(buildgrid, remote_instance_name="nope"))
+def test_a_wrong_instance_is_found_though_the_server_speaks_of_rights(steady_buildgrid: BuildGrid) -> None:
+    found = found_in(of_buildgrid(steady_buildgrid, remote_instance_name="nope"))
 
     assert states(found, State.failed) == {"instance"}
     assert "PANTS_REMOTE_INSTANCE_NAME=main" in found["instance"].fix
 
 
-def test_another_authority_is_found(buildgrid: BuildGrid, tmp_path: Path) -> None:
-    from reapi.test_network import AN_AUTHORITY
-
+def test_another_authority_is_found(steady_buildgrid: BuildGrid, tmp_path: Path) -> None:
     authority = tmp_path / "other.pem"
     authority.write_text(AN_AUTHORITY)
-    found = found_in(of_buildgrid(buildgrid, remote_ca_certs_path=str(authority)))
+    found = found_in(of_buildgrid(steady_buildgrid, remote_ca_certs_path=str(authority)))
 
     assert states(found, State.failed) == {"tls"}
     assert "PANTS_REMOTE_CA_CERTS_PATH" in found["tls"].fix
 
 
-def test_no_tls_to_a_server_that_wants_it_is_found(buildgrid: BuildGrid) -> None:
-    address = buildgrid.server.address.replace("grpcs:", "grpc:")
-    found = found_in(of_buildgrid(buildgrid, remote_store_address=address))
+def test_no_tls_to_a_server_that_wants_it_is_found(steady_buildgrid: BuildGrid) -> None:
+    address = steady_buildgrid.server.address.replace("grpcs:", "grpc:")
+    found = found_in(of_buildgrid(steady_buildgrid, remote_store_address=address))
 
     assert states(found, State.failed) == {"tls"}
-    assert f"PANTS_REMOTE_STORE_ADDRESS={buildgrid.server.address}" in found["tls"].fix
+    assert f"PANTS_REMOTE_STORE_ADDRESS={steady_buildgrid.server.address}" in found["tls"].fix
 
 
-def test_the_module_takes_pants_variables(casd: RunningServer) -> None:
-    variables = {
-        "PANTS_REMOTE_STORE_ADDRESS": casd.address,
-        "PANTS_REMOTE_INSTANCE_NAME": "nope",
-        "PANTS_REMOTE_CACHE_READ": "true",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    result = subprocess.run(
-        [sys.executable, "-m", "autoclave.reapi", "--json"], env=variables, capture_output=True, text=True
+def run_module(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """`python -m autoclave.reapi`, as who has no Pants runs it."""
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
+    return subprocess.run(
+        [sys.executable, "-m", "autoclave.reapi", *arguments],
+        env={**variables, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
     )
+
+
+def test_the_module_takes_pants_variables(steady_casd: RunningServer) -> None:
+    named = {"PANTS_REMOTE_STORE_ADDRESS": steady_casd.address, "PANTS_REMOTE_INSTANCE_NAME": "nope"}
+    result = run_module("--json", PANTS_REMOTE_CACHE_READ="true", **named)
 
     checks = {each["check"]: each["state"] for each in json.loads(result.stdout)["checks"]}
     assert (result.returncode, checks["instance"]) == (1, "failed")
 
 
+def test_no_cache_is_a_failure_where_one_is_required() -> None:
+    assert run_module().returncode == 0
+    assert run_module("--required").returncode == 1
+
+
+def test_a_variable_of_the_wrong_kind_is_one_line() -> None:
+    result = run_module(PANTS_REMOTE_CACHE_READ="yes")
+
+    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+
+
 # The goal, and what is told after builds.
 
 
-def test_the_goal_takes_pants_own_options(casd: RunningServer, checkout: Callable[..., Checkout]) -> None:
+def test_the_goal_takes_pants_own_options(steady_casd: RunningServer, checkout: Callable[..., Checkout]) -> None:
     mine = checkout()
 
     none = mine.pants("cache-doctor")
-    required = mine.pants("cache-doctor", "--required")
-    good = mine.pants(*mine.options(casd), "cache-doctor", "--json")
+    good = mine.pants(*mine.options(steady_casd), "cache-doctor", "--json")
     # With these, a build does not start at all.
     broken = ("--remote-ca-certs-path=/nowhere/ca.pem", "--remote-oauth-bearer-token-path=/nowhere/token")
-    bad = mine.pants(*mine.options(casd), *broken, "cache-doctor", "--json")
+    bad = mine.pants(*mine.options(steady_casd), *broken, "cache-doctor", "--json")
 
     assert none.returncode == 0, none.stderr
     assert "no remote cache is configured" in none.stdout
-    assert required.returncode == 1
     assert good.returncode == 0, good.stdout + good.stderr
     assert all(each["state"] in ("ok", "skipped") for each in json.loads(good.stdout)["checks"])
     assert bad.returncode == 1
     assert [each["check"] for each in json.loads(bad.stdout)["checks"] if each["state"] == "failed"] == ["token"]
 
 
-def test_a_build_says_what_the_cache_did_and_the_report_can_fail_ci(
-    casd: RunningServer, checkout: Callable[..., Checkout]
+def with_toolchain(checkout: Checkout) -> Checkout:
+    """The checkout with a small toolchain: two actions, one that fetches and one that unpacks."""
+    declared = 'toolchain(name="small", python=[":python-host"], components=[":bubblewrap"])\n'
+    (checkout.root / "toolchains/BUILD.small").write_text(declared)
+    return checkout
+
+
+def test_a_build_says_what_the_cache_did_and_the_report_fails_a_job_that_was_not_served(
+    steady_casd: RunningServer, checkout: Callable[..., Checkout]
 ) -> None:
-    first, second = checkout("first"), checkout("second")
-    build = ("toolchain-info", "toolchains:bubblewrap-only")
-    for each in (first, second):
-        (each.root / "toolchains/BUILD.only").write_text(
-            'toolchain(name="bubblewrap-only", python=[":python-host"], components=[":bubblewrap"])\n'
-        )
+    first, second = with_toolchain(checkout("first")), with_toolchain(checkout("second"))
+    build = ("toolchain-info", "toolchains:small")
 
-    written = first.pants(*first.options(casd), *build)
-    read = second.pants(*second.options(casd), *build)
-    judged = second.pants("cache-doctor", "--report")
+    writing = first.pants(*first.options(steady_casd), *build)
+    # As a developer is configured: a file for all, and variables.
+    named = {"PANTS_REMOTE_STORE_ADDRESS": steady_casd.address, "PANTS_REMOTE_INSTANCE_NAME": steady_casd.instance}
+    reading = second.pants(*build, env={**named, "PANTS_CONFIG_FILES": "pants.remote.toml"})
     report = json.loads((second.root / "dist/cache-report.json").read_text())
-    elsewhere = checkout("third")
-    (elsewhere.root / "toolchains/BUILD.only").write_text((first.root / "toolchains/BUILD.only").read_text())
-    unserved = elsewhere.pants(*elsewhere.options(casd), "--remote-instance-name=nope", *build)
-    failed = elsewhere.pants("cache-doctor", "--report")
+    store = f"--local-store-dir={second.store}-of-its-own"
+    unserved = second.pants(*second.options(steady_casd), "--remote-instance-name=nope", store, *build)
+    judged = second.pants("cache-doctor", "--report")
 
-    assert written.returncode == read.returncode == unserved.returncode == 0, written.stderr + read.stderr
-    assert "remote cache: 0 hits, 2 misses, 0 errors, 2 written" in written.stderr
-    assert "remote cache: 2 hits, 0 misses, 0 errors, 0 written" in read.stderr
+    assert writing.returncode == reading.returncode == unserved.returncode == 0, writing.stderr + reading.stderr
+    assert "remote cache: 0 hits, 2 misses, 0 errors, 2 written" in writing.stderr
+    assert "remote cache: 2 hits, 0 misses, 0 errors, 0 written" in reading.stderr
     assert (report["verdict"], report["counters"]["hits"]) == ("ok", 2)
-    assert judged.returncode == 0
     assert "See `./pants cache-doctor`" in unserved.stderr
-    assert (failed.returncode, failed.stdout.splitlines()[-1].split(":")[0]) == (1, "failed")
+    assert (judged.returncode, judged.stdout.splitlines()[-1].split(":")[0]) == (1, "failed")

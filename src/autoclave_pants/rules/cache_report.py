@@ -45,9 +45,11 @@ class CacheReport(WorkunitsCallback):
             self.tell(cache_use(context.get_metrics()), tuple(context.run_tracker.goals))
 
     def tell(self, use: CacheUse, goals: tuple[str, ...]) -> None:
-        """Log one line, and write the report unless nothing was asked of the cache."""
+        """Log one line, and write the report. A build that asks nothing of the cache says nothing, and leaves an earlier report."""
         verdict = judge(use)
         if verdict.state == "unused":
+            if not self.path.exists():
+                write(self.path, report(use, goals, self.address))
             return
         write(self.path, report(use, goals, self.address))
         if verdict.state == "ok":
