@@ -115,34 +115,31 @@ def test_a_blob_that_the_server_does_not_have_is_an_error_with_the_servers_statu
     assert downloaded.value.code == streamed.value.code == "NOT_FOUND"
 
 
-def test_the_messages_are_those_of_the_published_api(bgd: Path) -> None:
-    # BuildGrid brings classes generated from the published files: each of our fields has the same number and type there.
-    program = """
+PUBLISHED = """
 import json, sys
 from google.protobuf import descriptor_pool
 import buildgrid._protos.build.bazel.remote.execution.v2.remote_execution_pb2
 import buildgrid._protos.google.bytestream.bytestream_pb2
-found = {}
-for name in json.load(sys.stdin):
-    message = descriptor_pool.Default().FindMessageTypeByName(name)
-    found[name] = {
-        f.name: [f.number, "int32" if f.type == f.TYPE_ENUM else f.type, f.message_type.full_name if f.message_type else ""]
-        for f in message.fields}
-json.dump(found, sys.stdout)
-"""
-    published = subprocess.run(
-        [bgd.with_name("python"), "-c", program],
-        input=json.dumps(list(messages.FIELDS)),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
 
-    for name, fields in json.loads(published).items():
+def facts(field):
+    # An enumeration is an int32 on the wire.
+    kind = field.TYPE_INT32 if field.type == field.TYPE_ENUM else field.type
+    return [field.number, kind, field.message_type.full_name if field.message_type else None]
+
+find = descriptor_pool.Default().FindMessageTypeByName
+print(json.dumps({name: {field.name: facts(field) for field in find(name).fields} for name in sys.argv[1:]}))
+"""
+"""Prints number, type and message of each field of messages, as BuildGrid has them from the published files."""
+
+
+def test_the_messages_are_those_of_the_published_api(bgd: Path) -> None:
+    command = [bgd.with_name("python"), "-c", PUBLISHED, *messages.FIELDS]
+    published = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    for name in messages.FIELDS:
         for field in messages.message_class(name).DESCRIPTOR.fields:
-            kind = "int32" if field.type == field.TYPE_INT32 and fields[field.name][1] == "int32" else field.type
-            inner = field.message_type.full_name if field.message_type else ""
-            assert [field.number, kind, inner] == fields[field.name], f"{name}.{field.name}"
+            facts = [field.number, field.type, field.message_type.full_name if field.message_type else None]
+            assert facts == published[name][field.name], f"{name}.{field.name}"
 
 
 # What the doctor finds.

@@ -25,8 +25,8 @@ def judge_capabilities(can: Capabilities, settings: Settings) -> Finding:
     if not low[0] <= 2 <= high[0]:
         return failed(check, f"the server speaks the API {versions}; Pants speaks 2.0", fix)
     if settings.remote_execution and not can.execution:
-        return failed(check, "the server executes nothing, but remote_execution is true", "configure workers on the server, or set "
-                      + option("remote_execution", "false"))  # fmt: skip
+        remedy = "configure workers on the server, or set " + option("remote_execution", "false")
+        return failed(check, "the server executes nothing, but remote_execution is true", remedy)
     batch = f"{can.max_batch_bytes} bytes a batch" if can.max_batch_bytes else "batches of any size"
     return ok(check, f"API {versions}, SHA-256, {batch}" + (", executes actions" if can.execution else ""))
 

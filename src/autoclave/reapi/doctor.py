@@ -8,20 +8,20 @@ import grpc
 from autoclave.errors import AutoclaveError
 from autoclave.reapi import settings as options
 from autoclave.reapi.client import Client
-from autoclave.reapi.findings import Finding, State, failed, option, skipped
+from autoclave.reapi.findings import Finding, State, failed, option, skipped, warning
 from autoclave.reapi.network import Address, authorities, check_address, check_dns, check_tcp, check_tls, speaks_tls
 from autoclave.reapi.service import Service
 from autoclave.reapi.settings import Settings
 from autoclave.reapi.tokens import judge_token, missing_token, read_token
 
-STEPS = 6
-"""How many times the deadline of one step all of it takes at most: name, connection, TLS, a call, and two transfers of the large blob."""
+TRANSFER = 3
+"""How many times the deadline of a step the large blob may take, each way."""
 
 NOBODY = "not looked at: the server cannot be used, see above"
 
 
 def examine(settings: Settings, deadline: float, *, required: bool = False) -> Iterator[Finding]:
-    """The findings, as they come. `deadline`: seconds that one step may take; see `STEPS`. `required`: no server is a failure."""
+    """The findings, as they come. `deadline`: seconds that one step may take. `required`: no server is a failure."""
     yield options.use(settings, required)
     if not settings.configured:
         return
@@ -37,8 +37,8 @@ def examine(settings: Settings, deadline: float, *, required: bool = False) -> I
     if address is None:
         return
     if token and not address.tls and not address.local:
-        yield Finding("token", State.warning, "it goes over the network in the clear",
-                      option("remote_store_address", f"grpcs://{address.target}"))  # fmt: skip
+        remedy = option("remote_store_address", f"grpcs://{address.target}")
+        yield warning("token", "it goes over the network in the clear", remedy)
     if not (yield from _reached(address, settings, deadline)):
         yield skipped("service", NOBODY)
         return
@@ -64,7 +64,7 @@ def _reached(address: Address, settings: Settings, deadline: float) -> Generator
 def _served(address: Address, settings: Settings, token: str, deadline: float) -> Iterator[Finding]:
     with open_channel(address, settings) as channel:
         client = Client(channel, settings.remote_instance_name, options.client_headers(settings, token), deadline)
-        service = Service(client, settings, patience=deadline)
+        service = Service(client, settings, patience=TRANSFER * deadline)
         checks = (
             service.capabilities,
             service.instance,

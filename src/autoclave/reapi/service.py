@@ -46,7 +46,10 @@ def said(error: RemoteError) -> str:
 
 
 class Service:
-    """The checks of one server. Each gives findings; one that shows that nothing answers sets `gone`."""
+    """The checks of one server. Each gives findings; one that shows that nothing answers sets `gone`.
+
+    `patience`: seconds that the large blob may take, each way.
+    """
 
     def __init__(self, client: Client, settings: Settings, patience: float) -> None:
         self.client, self.settings, self.patience = client, settings, patience
