@@ -19,8 +19,8 @@ FORMAT = 1
 class CacheUse:
     """How often the remote cache was asked and written to in one build.
 
-    `asked`: lookups, of which `hits`, `misses`, and `errors` (with those that took too long) were answered or failed; of the
-    others nothing is known, since the action had run before the answer came. `to_write`: results that were to be written, of
+    `asked`: lookups, of which `hits`, `misses` and `errors` were answered or failed; of the others nothing is known, since the
+    action had run before the answer came. `to_write`: results that were to be written, of
     which `written` were and `write_errors` were refused; what is left was dropped when the time for uploads at exit was over.
     """
 
@@ -55,7 +55,7 @@ def cache_use(metrics: Mapping[str, int]) -> CacheUse:
         asked=count("requests"),
         hits=count("requests_cached"),
         misses=count("requests_uncached"),
-        errors=count("read_errors") + count("request_timeouts"),
+        errors=count("read_errors"),
         to_write=count("write_attempts"),
         written=count("write_successes"),
         write_errors=count("write_errors"),

@@ -22,6 +22,8 @@ COUNTERS = {
     "remote_cache_requests_cached": 4,
     "remote_cache_requests_uncached": 2,
     "remote_cache_read_errors": 1,
+    # Counts each attempt of a call, of reads and of writes: not a number of lookups.
+    "remote_cache_request_timeouts": 6,
     "remote_cache_write_attempts": 3,
     "remote_cache_write_successes": 2,
     "remote_cache_write_errors": 1,

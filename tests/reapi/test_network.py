@@ -1,6 +1,7 @@
 """The way to a server, on real sockets of this machine."""
 
 import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from reapi.authority import AN_AUTHORITY
 from autoclave.errors import AutoclaveError
 from autoclave.reapi.doctor import examine
 from autoclave.reapi.findings import Finding, State
-from autoclave.reapi.network import Address, authorities, check_address, check_dns, check_tcp, check_tls
+from autoclave.reapi.network import Address, authorities, check_address, check_dns, check_tcp, check_tls, is_authority
 from autoclave.reapi.settings import Settings
 
 
@@ -94,6 +95,11 @@ def test_an_authority_that_is_none_is_an_error_that_names_the_option(tmp_path: P
 
     with pytest.raises(AutoclaveError, match=f"remote_ca_certs_path: {file}"):
         authorities(Settings(remote_ca_certs_path=str(file)))
+
+
+def test_an_authoritys_own_certificate_is_known() -> None:
+    # openssl made it with its defaults for `req -x509`: X509v3 Basic Constraints: critical, CA:TRUE.
+    assert is_authority(ssl.PEM_cert_to_DER_cert(AN_AUTHORITY))
 
 
 def test_a_server_that_says_nothing_ends_the_examination(silent: int) -> None:

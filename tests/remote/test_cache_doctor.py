@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from autoclave.reapi import messages
 from autoclave.reapi.client import ActionResult, Client, Digest, RemoteError
 from autoclave.reapi.doctor import examine, open_channel
 from autoclave.reapi.findings import Finding, State
-from autoclave.reapi.network import check_address
+from autoclave.reapi.network import check_address, is_authority
 from autoclave.reapi.settings import Settings
 from autoclave.servers.buildgrid import BuildGrid, start_buildgrid
 from autoclave.servers.casd import start_casd
@@ -250,6 +251,16 @@ def test_another_authority_is_found(steady_buildgrid: BuildGrid, tmp_path: Path)
 
     assert states(found, State.failed) == {"tls"}
     assert "PANTS_REMOTE_CA_CERTS_PATH" in found["tls"].fix
+
+
+def test_a_servers_own_certificate_is_no_authoritys(steady_buildgrid: BuildGrid) -> None:
+    folder = steady_buildgrid.server.data
+
+    kinds = {
+        name: is_authority(ssl.PEM_cert_to_DER_cert((folder / name).read_text())) for name in ("ca.pem", "server.pem")
+    }
+
+    assert kinds == {"ca.pem": True, "server.pem": False}
 
 
 def test_no_tls_to_a_server_that_wants_it_is_found(steady_buildgrid: BuildGrid) -> None:

@@ -31,6 +31,9 @@ AUTHORITIES = (
 
 EXPIRES_SOON = 14 * 86400
 """Seconds: a certificate that ends sooner ought to be renewed, unless it is a short-lived one with more than a tenth of its time left."""
+BASIC_CONSTRAINTS = re.compile(rb"\x06\x03\x55\x1d\x13(?:\x01\x01\xff)?\x04.\x30.\x01\x01\xff", re.DOTALL)
+"""In a certificate's DER form: the extension 2.5.29.19 that says cA (RFC 5280, section 4.2.1.9)."""
+
 CA = "remote_ca_certs_path (PANTS_REMOTE_CA_CERTS_PATH)"
 
 
@@ -157,6 +160,7 @@ def check_tls(address: Address, settings: Settings, seconds: float, now: float) 
         with socket.create_connection((address.host, address.port), timeout=seconds) as plain:
             with context.wrap_socket(plain, server_hostname=address.host) as connection:
                 certificate: Mapping[str, Any] = connection.getpeercert() or {}
+                encoded = connection.getpeercert(binary_form=True) or b""
     except ssl.SSLCertVerificationError as error:
         return failed(
             check, f"the server's certificate is not accepted: {error.verify_message}", _remedy(error, address)
@@ -171,7 +175,7 @@ def check_tls(address: Address, settings: Settings, seconds: float, now: float) 
         return failed(
             check, f"no TLS for {seconds:g} s: {error}", "see whether the server still answers others; start it anew"
         )
-    return _judge(check, certificate, now)
+    return _judge(check, certificate, encoded, now)
 
 
 def _remedy(error: ssl.SSLCertVerificationError, address: Address) -> str:
@@ -183,10 +187,21 @@ def _remedy(error: ssl.SSLCertVerificationError, address: Address) -> str:
     return f"{CA} has to name a PEM file with the authority that signed it; without the option, this machine's own authorities count"
 
 
-def _judge(check: str, facts: Mapping[str, Any], now: float) -> Finding:
+def is_authority(encoded: bytes) -> bool:
+    """Whether a certificate (DER) says of itself that it is an authority's."""
+    return BASIC_CONSTRAINTS.search(encoded) is not None
+
+
+def _judge(check: str, facts: Mapping[str, Any], encoded: bytes, now: float) -> Finding:
     begins, ends = (ssl.cert_time_to_seconds(str(facts[key])) for key in ("notBefore", "notAfter"))
     when = datetime.fromtimestamp(ends, UTC).strftime("%Y-%m-%d")
     names = ", ".join(value for kind, value in facts.get("subjectAltName", ()) if kind == "DNS")
+    if is_authority(encoded):
+        return failed(
+            check,
+            "the certificate is an authority's own (CA:TRUE), of which Pants makes the error CAUsedAsEndEntity",
+            f"have an authority sign one that is the server's alone (CA:FALSE); {CA} names the authority's",
+        )
     if not names:
         return failed(
             check,
