@@ -65,11 +65,12 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class ActionResult:
-    """An action's result: exit code, standard output, and its output files by path."""
+    """An action's result: exit code, standard output, its output files by path, and the trees of its output directories."""
 
     exit_code: int
     stdout: bytes
     outputs: tuple[tuple[str, Digest], ...]
+    trees: tuple[tuple[str, Digest], ...] = ()
 
 
 class Client:
@@ -108,7 +109,7 @@ class Client:
             instance_name=self.instance, blob_digests=[digest.message() for digest in digests]
         )
         answer = self._call(STORAGE, "FindMissingBlobs", request, api.FindMissingBlobsResponse)
-        return tuple(Digest(each.hash, each.size_bytes) for each in answer.missing_blob_digests)
+        return tuple(_digest(each) for each in answer.missing_blob_digests)
 
     def upload(self, blobs: Sequence[bytes]) -> None:
         """BatchUpdateBlobs, in one call. The status of each blob counts."""
@@ -162,8 +163,9 @@ class Client:
             if error.code == "NOT_FOUND":
                 return None
             raise
-        outputs = tuple((each.path, Digest(each.digest.hash, each.digest.size_bytes)) for each in answer.output_files)
-        return ActionResult(answer.exit_code, bytes(answer.stdout_raw), outputs)
+        outputs = tuple((each.path, _digest(each.digest)) for each in answer.output_files)
+        trees = tuple((each.path, _digest(each.tree_digest)) for each in answer.output_directories)
+        return ActionResult(answer.exit_code, bytes(answer.stdout_raw), outputs, trees)
 
     def update_action_result(self, action: Digest, result: ActionResult) -> None:
         """UpdateActionResult."""
@@ -171,6 +173,7 @@ class Client:
             exit_code=result.exit_code,
             stdout_raw=result.stdout,
             output_files=[{"path": path, "digest": digest.message()} for path, digest in result.outputs],
+            output_directories=[{"path": path, "tree_digest": digest.message()} for path, digest in result.trees],
         )
         request = api.UpdateActionResultRequest(
             instance_name=self.instance, action_digest=action.message(), action_result=written
@@ -188,6 +191,10 @@ class Client:
         )
         with _errors_of(name):
             return call(request, timeout=self.deadline, metadata=self._metadata)
+
+
+def _digest(message: Any) -> Digest:
+    return Digest(message.hash, message.size_bytes)
 
 
 @contextmanager

@@ -56,8 +56,14 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
         "bytes salt = 9",
     ),
     f"{REAPI}.OutputFile": ("string path = 1", f"{REAPI}.Digest digest = 2"),
+    f"{REAPI}.FileNode": ("string name = 1", f"{REAPI}.Digest digest = 2"),
+    f"{REAPI}.DirectoryNode": ("string name = 1", f"{REAPI}.Digest digest = 2"),
+    f"{REAPI}.Directory": (f"repeated {REAPI}.FileNode files = 1", f"repeated {REAPI}.DirectoryNode directories = 2"),
+    f"{REAPI}.Tree": (f"{REAPI}.Directory root = 1", f"repeated {REAPI}.Directory children = 2"),
+    f"{REAPI}.OutputDirectory": ("string path = 1", f"{REAPI}.Digest tree_digest = 3"),
     f"{REAPI}.ActionResult": (
         f"repeated {REAPI}.OutputFile output_files = 2",
+        f"repeated {REAPI}.OutputDirectory output_directories = 3",
         "int32 exit_code = 4",
         "bytes stdout_raw = 5",
     ),
@@ -143,6 +149,8 @@ def _reapi(name: str) -> Any:
 Digest = _reapi("Digest")
 Command = _reapi("Command")
 Action = _reapi("Action")
+Directory = _reapi("Directory")
+Tree = _reapi("Tree")
 ActionResult = _reapi("ActionResult")
 ServerCapabilities = _reapi("ServerCapabilities")
 GetCapabilitiesRequest = _reapi("GetCapabilitiesRequest")

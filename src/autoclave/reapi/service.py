@@ -23,6 +23,14 @@ NO_SERVER = ("DEADLINE_EXCEEDED", "UNAVAILABLE")
 REFUSALS = ("INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNAUTHENTICATED", "PERMISSION_DENIED")
 """Status names with which servers answer for an instance that they do not have, or that the token has no right to."""
 
+LOSES = "the server loses or changes what it is given: see its log, its disk and its quota"
+
+NOT_NESTED = (
+    "a result with a file came back; of one with a directory in a directory the server says that it has none, because Pants uploads "
+    "the tree but not each directory: such results, unpacked toolchains above all, are made anew in every checkout"
+)
+NOTHING_TO_SET = "there is nothing to set; casd is such a server (seen with 1.4.16). Models are not concerned: their results are flat"
+
 TOKEN = "remote_oauth_bearer_token_path (PANTS_REMOTE_OAUTH_BEARER_TOKEN_PATH)"
 REMEDIES = {
     "UNAUTHENTICATED": f"the server wants a token that it knows and that has not ended: {TOKEN}",
@@ -184,37 +192,48 @@ class Service:
             yield ok(check, f"{LARGE // MIB} MiB in chunks of {chunk} bytes came back the same: {rates}")
 
     def action(self) -> Iterator[Finding]:
-        """The result of an action that nobody else has, up and down."""
+        """The results of actions that nobody else has, up and down: one with a file, one with a directory in a directory."""
         check = "action result"
         if not (self.may_write and self._meant_to_write()):
             yield skipped(check, "needs the right to write, and remote_cache_write = true")
             return
-        command = api.Command(arguments=["autoclave-cache-doctor"], output_files=["out"]).SerializeToString()
-        described = api.Action(
-            command_digest=Digest.of(command).message(),
-            input_root_digest=Digest.of(b"").message(),
-            salt=self.small,
-        ).SerializeToString()
-        result = ActionResult(0, b"", (("out", Digest.of(self.small)),))
+        small = Digest.of(self.small)
+        inner = api.Directory(files=[{"name": small.hash, "digest": small.message()}])
+        node = {"name": "inner", "digest": Digest.of(inner.SerializeToString()).message()}
+        tree = api.Tree(root=api.Directory(directories=[node]), children=[inner]).SerializeToString()
         try:
-            self.client.upload([command, described, b""])
-            self.client.update_action_result(Digest.of(described), result)
-            back = self.client.action_result(Digest.of(described))
+            # As Pants does it: the tree, and none of its directories as a blob of its own.
+            self.client.upload([tree])
+            flat = self._kept(ActionResult(0, b"", (("out", small),)))
+            nested = self._kept(ActionResult(0, b"", (), (("out", Digest.of(tree)),)))
         except RemoteError as error:
             yield self.failure(check, error)
             return
-        if back is None or back.outputs != result.outputs:
-            yield _lost(check, "does not give back the result of", Digest.of(described))
+        if not flat:
+            yield failed(check, "the server does not give back a result that it took", LOSES)
+        elif not nested:
+            yield warning(check, NOT_NESTED, NOTHING_TO_SET)
         else:
-            yield ok(check, "went up and came back the same")
+            yield ok(check, "went up and came back the same, with a file and with directories")
+
+    def _kept(self, result: ActionResult) -> bool:
+        """Whether the server gives back the result of an action that it has been given."""
+        command = api.Command(arguments=["autoclave-cache-doctor"], output_files=["out"]).SerializeToString()
+        action = api.Action(
+            command_digest=Digest.of(command).message(),
+            input_root_digest=Digest.of(b"").message(),
+            salt=self.small + bool(result.trees).to_bytes(),
+        ).SerializeToString()
+        self.client.upload([command, action, b""])
+        self.client.update_action_result(Digest.of(action), result)
+        return self.client.action_result(Digest.of(action)) == result
 
     def _meant_to_write(self) -> bool:
         return self.settings.remote_cache_write or self.settings.remote_execution
 
 
 def _lost(check: str, what: str, digest: Digest) -> Finding:
-    fix = "the server loses or changes what it is given: see its log, its disk and its quota"
-    return failed(check, f"the server {what} {digest.hash[:16]} ({digest.size} bytes) after it took it", fix)
+    return failed(check, f"the server {what} {digest.hash[:16]} ({digest.size} bytes) after it took it", LOSES)
 
 
 def _answers(client: Client) -> bool:
