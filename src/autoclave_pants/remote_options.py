@@ -20,9 +20,14 @@ DOCTOR = "cache-doctor"
 
 def guard_remote_options() -> None:
     """Make the two changes. Calling this again changes nothing."""
-    if not hasattr(DynamicRemoteOptions.from_options, "__wrapped__"):
-        DynamicRemoteOptions.from_options = classmethod(off_for_the_doctor(DynamicRemoteOptions.from_options))  # type: ignore[method-assign,assignment]
-        ExecutionOptions.from_options = classmethod(without_unused_authority(ExecutionOptions.from_options))  # type: ignore[method-assign,assignment]
+    _wrap(DynamicRemoteOptions, "from_options", off_for_the_doctor)
+    _wrap(ExecutionOptions, "from_options", without_unused_authority)
+
+
+def _wrap(owner: object, name: str, wrapper: Callable[..., Any]) -> None:
+    method = getattr(owner, name)
+    if not hasattr(method, "__wrapped__"):
+        setattr(owner, name, classmethod(wrapper(method)))
 
 
 def off_for_the_doctor(load: Callable[..., Any]) -> Callable[..., Any]:
