@@ -1,18 +1,17 @@
 """What Pants makes of its options for a remote cache before any rule runs, with two changes.
 
 While `./pants cache-doctor` runs, Pants itself uses no remote cache: what the doctor examines must neither slow it down nor keep
-Pants from starting, as a token file or an authority that cannot be read does. And where such a file keeps a build from starting,
-the error names the option instead of being a traceback. Without this module Pants works the same, but for that.
+Pants from starting, as a token file that cannot be read does. And where such a file keeps a build from starting, the error names
+the option instead of being a traceback. Without this module Pants works the same, but for that.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import wraps
 from typing import Any, Callable
 
 from pants.option.errors import OptionsError
-from pants.option.global_options import DynamicRemoteOptions, ExecutionOptions
+from pants.option.global_options import DynamicRemoteOptions
 
 DOCTOR = "cache-doctor"
 """The goal's name."""
@@ -21,7 +20,6 @@ DOCTOR = "cache-doctor"
 def guard_remote_options() -> None:
     """Make the two changes. Calling this again changes nothing."""
     _wrap(DynamicRemoteOptions, "from_options", off_for_the_doctor)
-    _wrap(ExecutionOptions, "from_options", without_unused_authority)
 
 
 def _wrap(owner: object, name: str, wrapper: Callable[..., Any]) -> None:
@@ -45,17 +43,5 @@ def off_for_the_doctor(load: Callable[..., Any]) -> Callable[..., Any]:
                 f"The file {path} of [GLOBAL].remote_oauth_bearer_token_path (PANTS_REMOTE_OAUTH_BEARER_TOKEN_PATH) cannot be read: "
                 f"{error.strerror}. Write the token there, or set neither the option nor the variable. `./pants {DOCTOR}` checks it."
             ) from None
-
-    return loading
-
-
-def without_unused_authority(load: Callable[..., Any]) -> Callable[..., Any]:
-    """`load`, which is `ExecutionOptions.from_options`, that leaves the authority's file alone where nothing is remote."""
-
-    @wraps(load)
-    def loading(cls: type[ExecutionOptions], bootstrap_options: Any, remote: DynamicRemoteOptions) -> ExecutionOptions:
-        options = load(bootstrap_options, remote)
-        used = remote.execution or remote.cache_read or remote.cache_write
-        return options if used else replace(options, remote_ca_certs_path=None)
 
     return loading

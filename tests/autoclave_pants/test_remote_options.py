@@ -2,12 +2,13 @@
 
 import pytest
 from pants.engine.env_vars import CompleteEnvironmentVars
+from pants.engine.unions import UnionMembership
 from pants.option.errors import OptionsError
-from pants.option.global_options import DynamicRemoteOptions, ExecutionOptions
+from pants.option.global_options import DynamicRemoteOptions
 from pants.testutil.option_util import create_options_bootstrapper
 
 from autoclave_pants.remote_options import DOCTOR, guard_remote_options
-from autoclave_pants.rules import cache_doctor
+from autoclave_pants.rules.cache_doctor import CacheDoctorSubsystem
 
 CACHE = ("--remote-cache-read", "--remote-store-address=grpc://localhost:1")
 
@@ -20,18 +21,8 @@ def guarded():
 def options_for(*arguments):
     """Pants' options of a command line."""
     bootstrapper = create_options_bootstrapper(["--backend-packages=[]", *arguments])
-    scopes = [*cache_doctor_scopes(), *bootstrapper.get_bootstrap_options().known_scope_to_info.values()]
-    return bootstrapper.full_options_for_scopes(scopes, cache_doctor_unions())
-
-
-def cache_doctor_scopes():
-    return [cache_doctor.CacheDoctorSubsystem.get_scope_info()]
-
-
-def cache_doctor_unions():
-    from pants.engine.unions import UnionMembership
-
-    return UnionMembership({})
+    scopes = [CacheDoctorSubsystem.get_scope_info(), *bootstrapper.get_bootstrap_options().known_scope_to_info.values()]
+    return bootstrapper.full_options_for_scopes(scopes, UnionMembership({}))
 
 
 def remote_options(*arguments):
@@ -54,14 +45,6 @@ def test_a_token_that_cannot_be_read_is_an_error_that_names_the_option():
 
 def test_the_doctor_starts_though_the_token_cannot_be_read():
     assert not remote_options(*CACHE, "--remote-oauth-bearer-token-path=/nowhere/token", DOCTOR).cache_read
-
-
-@pytest.mark.parametrize(("goals", "read"), [((), "/nowhere/ca.pem"), ((DOCTOR,), None)])
-def test_an_authority_is_read_only_where_a_server_is_used(goals, read):
-    arguments = (*CACHE, "--remote-ca-certs-path=/nowhere/ca.pem", *goals)
-    bootstrap = options_for(*arguments).bootstrap_option_values()
-
-    assert ExecutionOptions.from_options(bootstrap, remote_options(*arguments)).remote_ca_certs_path == read
 
 
 def test_guarding_twice_wraps_once():
