@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -342,8 +343,8 @@ def test_a_build_says_what_the_cache_did_and_the_report_fails_a_job_that_was_not
     named = {"PANTS_REMOTE_STORE_ADDRESS": steady_casd.address, "PANTS_REMOTE_INSTANCE_NAME": steady_casd.instance}
     reading = second.pants(*build, env={**named, "PANTS_CONFIG_FILES": "pants.remote.toml"})
     report = json.loads((second.root / "dist/cache-report.json").read_text())
-    store = f"--local-store-dir={second.store}-of-its-own"
-    unserved = second.pants(*second.options(steady_casd), "--remote-instance-name=nope", store, *build)
+    fresh = Checkout(second.root, second.store.with_name("fresh-store"))
+    unserved = fresh.pants(*fresh.options(replace(steady_casd, instance="nope")), *build)
     judged = second.pants("cache-doctor", "--report")
 
     assert writing.returncode == reading.returncode == unserved.returncode == 0, writing.stderr + reading.stderr
