@@ -7,10 +7,13 @@ from pants.engine.target import Target
 from pants.engine.unions import UnionRule
 
 from autoclave_pants import target_types as vocabulary
+from autoclave_pants.remote_options import guard_remote_options
 from autoclave_pants.rules import (
     actions,
     affected,
     artifacts,
+    cache_doctor,
+    cache_report,
     catalogue,
     commands,
     driving,
@@ -55,6 +58,8 @@ STAGES = (
     reproducibility,
     rebuild,
     toolchain_info,
+    cache_doctor,
+    cache_report,
     commands,
     catalogue,
     affected,
@@ -62,6 +67,7 @@ STAGES = (
 
 
 warm_requests()
+guard_remote_options()
 
 
 def rules() -> list[Rule | UnionRule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pants.option.option_types import EnumOption, SkipOption, StrListOption, StrOption
+from pants.option.option_types import BoolOption, EnumOption, SkipOption, StrListOption, StrOption
 from pants.option.subsystem import Subsystem
 from pants.util.strutil import softwrap
 
@@ -116,3 +116,37 @@ class ReproducibilitySubsystem(Subsystem):
     help = "Reproducibility tests of artifacts."
 
     skip = SkipOption("test")
+
+
+class CacheReportSubsystem(Subsystem):
+    options_scope = "autoclave-cache"
+    help = softwrap(
+        """
+        What is told of the remote cache at the end of a build. Which cache is used, `[GLOBAL].remote_store_address` and the
+        options around it say (docs/remote-cache.md).
+        """
+    )
+
+    required = BoolOption(
+        default=False,
+        help=softwrap(
+            """
+            A build that the remote cache did not serve at all is told of as an error, and `./pants cache-doctor` fails where no
+            cache is configured or used. The build itself succeeds all the same: what makes CI fail is
+            `./pants cache-doctor --report` after it.
+            """
+        ),
+    )
+    report = StrOption(
+        default="dist/cache-report.json",
+        help=softwrap(
+            """
+            The file, from the root of the checkout, with what the remote cache did for the last build that asked anything of it:
+            lookups, hits, misses, errors, results written. `./pants cache-doctor --report` judges it.
+            """
+        ),
+    )
+    client = StrOption(
+        default="toolchains:grpc",
+        help="The address of the `wheel_lock` that provides gRPC and protobuf, with which `./pants cache-doctor` speaks to a server.",
+    )

@@ -17,6 +17,7 @@ CONTENTS = (
     "pants",
     "pants.ci.toml",
     "pants.execution.toml",
+    "pants.remote.toml",
     "pants.toml",
     "pyproject.toml",
     "src",
