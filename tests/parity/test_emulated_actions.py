@@ -73,6 +73,16 @@ def directory(tmp_path: Path, run_action: RunAction) -> Path:
     return tmp_path
 
 
+def test_outputs_that_are_not_finite_are_not_recorded(tmp_path: Path, run_action: RunAction) -> None:
+    write_artifact(tmp_path / "model.pkl", weights=np.where(WEIGHTS == 1, np.float32(np.inf), WEIGHTS))
+
+    outcome = run_action(record.main, RECORD)
+
+    assert outcome.code != 0
+    assert "part run with the inputs of seed 42: output result: 1 of 8 values are not finite" in outcome.stderr
+    assert not (tmp_path / RECORD["output"]).exists()
+
+
 def replace_artifact(directory: Path, *arguments: Any, **changes: Any) -> None:
     """Write another artifact under the name of the first, and bind the check file to it, as an attacker would."""
     sha256 = write_artifact(directory / "model.pkl", *arguments, **changes)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from autoclave.artifact.model import Part
-from autoclave.artifact.reader import Artifact, open_artifact
+from autoclave.artifact.reader import Artifact, key_text, open_artifact
 from autoclave.canonical import canonical_json
+from autoclave.errors import AutoclaveError
 from autoclave.native.request import carried_out
 from autoclave.parity.check_file import CheckFile, PartCheck, write_check
+from autoclave.parity.gates import finite_gate
 from autoclave.parity.hardware import Hardware, Ways, way_of
 from autoclave.parity.inputs import CHECK_SEED, check_inputs
 from autoclave.parity.native import WAYS
@@ -25,7 +27,7 @@ def record(
 ) -> CheckFile:
     """Check inputs of all parts of `artifact`, and the outputs that they give.
 
-    Raises `AutoclaveError` if a part is none of `ways`' business or cannot be loaded.
+    Raises `AutoclaveError` if a part is none of `ways`' business or cannot be loaded, or if an output is not finite.
     """
     parts = artifact.header.parts
     found = [way_of(part, ways) for part in parts]
@@ -39,6 +41,13 @@ def record(
 def _record_part(artifact: Artifact, part: Part, seed: int, way: Hardware, request: Mapping[str, Any]) -> PartCheck:
     inputs = check_inputs(part, seed)
     outputs = way.open(artifact, part, request, replays=False).run(inputs)
+    for name, values in outputs.items():
+        result = finite_gate(name, values)
+        if result.status != "passed":
+            raise AutoclaveError(
+                f"recording part {key_text(part.key)} with the inputs of seed {seed}: output {name}: {result.message}; a device would steer by "
+                f"them. Look for an overflow: fp16 ends at 65504"
+            )
     return PartCheck(part.key, seed, inputs, outputs)
 
 
