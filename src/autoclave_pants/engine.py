@@ -34,6 +34,13 @@ from pants.engine.process import FallibleProcessResult, Process
 from pants.engine.rules import Get
 from pants.engine.target import HydratedSources, HydrateSourcesRequest, SourcesField, Targets
 
+CACHE_HEAD_START = 10_000
+"""Milliseconds that a remote cache has for its answer before the process is started beside it.
+
+Without a head start Pants starts every process at once and cancels it when the answer comes. A cache that refuses, or does not
+know the action, is not waited for; one that says nothing is waited for no longer than this.
+"""
+
 
 @dataclass(frozen=True)
 class NamedFile:
