@@ -29,6 +29,7 @@ from pants.engine.fs import (
     PathGlobs,
     RemovePrefix,
     Snapshot,
+    SymlinkEntry,
 )
 from pants.engine.process import FallibleProcessResult, Process
 from pants.engine.rules import Get
@@ -86,6 +87,16 @@ async def digest_of_files(files: Mapping[str, bytes]) -> Digest:
 
 async def digest_of_entries(files: Iterable[NamedFile]) -> Digest:
     return await Get(Digest, CreateDigest(FileEntry(file.path, file.digest) for file in files))
+
+
+async def rearranged(digest: Digest, places: Mapping[str, str], links: Mapping[str, str]) -> Digest:
+    """The files of `digest` that `places` gives another path each, and links (path to target)."""
+    files = [
+        FileEntry(places[entry.path], entry.file_digest, entry.is_executable)
+        for entry in await entries_of(digest)
+        if isinstance(entry, FileEntry) and entry.path in places
+    ]
+    return await Get(Digest, CreateDigest([*files, *(SymlinkEntry(path, target) for path, target in links.items())]))
 
 
 async def digest_of_json(path: str, value: object) -> Digest:
