@@ -47,7 +47,7 @@ def ci(casd_programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     server = start_casd(place / "casd", folder=casd_programs)
     checkout = new_checkout(place / "checkout", place / "store")
     declare_shared(checkout)
-    yield Filled(checkout, server, build(checkout, *checkout.options(server)))
+    yield Filled(checkout, server, build(checkout, *checkout.options(server), whole=True))
     server.stop()
 
 

@@ -28,7 +28,7 @@ LARGE = (6144, 6400)
 def taken_from_the_cache(built: Build, ci: Filled) -> None:
     assert built.ran == []
     assert built.hits == ci.built.written
-    assert (built.misses, built.read_errors) == (0, 0)
+    assert (built.misses, built.read_errors, built.verdict) == (0, 0, "ok")
     assert built.artifacts == ci.built.artifacts
 
 
@@ -46,7 +46,7 @@ def test_second_checkout_builds_nothing(ci: Filled, checkout: Callable[..., Chec
     second = checkout("somewhere/else/entirely")
     declare_shared(second)
 
-    taken_from_the_cache(build(second, *second.options(ci.server, write=False)), ci)
+    taken_from_the_cache(build(second, *second.options(ci.server, write=False), whole=True), ci)
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_another_user_with_other_interpreters_builds_nothing(ci: Filled, home_of
     env = {**inherited, "HOME": str(home_of_another), "PATH": copied_interpreters(launcher, home_of_another)}
     subprocess.run(["chown", "-R", f"{ORDINARY_USER}:{ORDINARY_USER}", home_of_another], check=True)
 
-    built = build(theirs, *theirs.options(ci.server, write=False), env=env, user=ORDINARY_USER)
+    built = build(theirs, *theirs.options(ci.server, write=False), env=env, user=ORDINARY_USER, whole=True)
 
     taken_from_the_cache(built, ci)
     assert f"setting up Pants in {home_of_another}" in built.log, "nothing of the first user's was used"

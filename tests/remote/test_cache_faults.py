@@ -37,6 +37,7 @@ def built_without_cache(built: Build, kept: Kept) -> None:
     assert built.ran == kept.built.ran
     assert built.artifacts == kept.built.artifacts
     assert (built.hits, built.misses) == (0, 0)
+    assert built.verdict == "failed" and "this build was not cached" in built.reason
 
 
 def test_server_that_is_gone(filled: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
@@ -74,6 +75,7 @@ def test_server_frozen_in_mid_build(casd: RunningServer, developer: Callable[...
     assert built.artifacts == kept.built.artifacts
     assert built.misses > 0 and built.read_errors > 0 and built.unwritten > 0
     assert "timed out" in built.warnings
+    assert built.verdict == "failed" and "none of 4 results was written" in built.reason
 
 
 def test_server_restarted_in_mid_build(casd: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
@@ -83,7 +85,7 @@ def test_server_restarted_in_mid_build(casd: RunningServer, developer: Callable[
 
     assert built.artifacts == again.artifacts == kept.built.artifacts
     assert built.unwritten == 0
-    assert (again.ran, again.read_errors) == ([], 0)
+    assert (again.ran, again.read_errors, again.verdict) == ([], 0, "ok")
 
 
 def test_wrong_instance(filled: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
@@ -107,6 +109,7 @@ def test_quota_too_small_for_an_artifact(
     assert built.artifacts == kept.built.artifacts
     assert built.unwritten > 0
     assert "OutOfSpaceException" in built.warnings
+    assert built.verdict == "degraded" and "results were refused" in built.reason
 
 
 @pytest.fixture
@@ -141,6 +144,7 @@ def test_full_file_system(
     assert built.artifacts == kept.built.artifacts
     assert built.written == 0 and built.unwritten > 0
     assert "No space left on device" in built.warnings
+    assert built.verdict == "failed" and "the next build will not find them" in built.reason
 
 
 def test_results_harmed_on_the_server(filled: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
@@ -159,6 +163,7 @@ def test_results_harmed_on_the_server(filled: RunningServer, developer: Callable
     assert built.ran == ["Compile models:one", "Record models:one"]
     assert built.hits == kept.built.written - 2, "what is not harmed is taken"
     assert "Remote CAS gave wrong digest" in built.warnings and artifact in built.warnings
+    assert built.verdict == "degraded" and "missing or damaged on the server" in built.reason
 
     again = build(later, *later.options(filled))
     assert again.artifacts == kept.built.artifacts

@@ -33,10 +33,11 @@ def test_developers_take_what_ci_wrote_and_leave_nothing(
     theirs = build(dev, *dev.options(buildgrid, subject="dev", write=True))
 
     assert theirs.hits == written.written
-    assert {each.split()[1] for each in theirs.ran} == {"models:mine"}
+    assert {each.split()[1] for each in theirs.ran} == {"models:mine", "models:mine-onnx"}
     assert artifact_of(theirs, "one") == artifact_of(written, "one")
     assert theirs.written == 0 and theirs.unwritten > 0
     assert "Failed to write to remote cache" in theirs.warnings and "Unauthenticated" in theirs.warnings
+    assert theirs.verdict == "failed" and "results was written" in theirs.reason
     assert kept_by(buildgrid) == before
 
 
@@ -49,6 +50,7 @@ def test_expired_token_means_a_build_without_cache_and_a_warning(
     assert built.ran == kept.built.ran
     assert built.artifacts == kept.built.artifacts
     assert (built.hits, built.misses, built.written) == (0, 0, 0)
+    assert built.verdict == "failed" and "this build was not cached" in built.reason
     assert "Failed to read from remote cache" in built.warnings and "Unauthenticated" in built.warnings
 
 
