@@ -22,6 +22,7 @@ class CacheUse:
     `asked`: lookups, of which `hits`, `misses` and `errors` were answered or failed; of the others nothing is known, since the
     action had run before the answer came. `to_write`: results that were to be written, of
     which `written` were and `write_errors` were refused; what is left was dropped when the time for uploads at exit was over.
+    `damaged`: objects of known results that the server had lost, or had with other bytes; the actions behind them ran.
     """
 
     asked: int
@@ -31,6 +32,7 @@ class CacheUse:
     to_write: int
     written: int
     write_errors: int
+    damaged: int = 0
 
     @property
     def dropped(self) -> int:
@@ -59,6 +61,7 @@ def cache_use(metrics: Mapping[str, int]) -> CacheUse:
         to_write=count("write_attempts"),
         written=count("write_successes"),
         write_errors=count("write_errors"),
+        damaged=metrics.get("remote_store_missing_digest", 0),
     )
 
 
@@ -81,6 +84,7 @@ def judge(use: CacheUse) -> Verdict:
         f"{count} {what}"
         for count, what in (
             (use.errors, "lookups failed"),
+            (use.damaged, "objects are missing or damaged on the server (delete there what Pants' warnings name)"),
             (use.write_errors, "results were refused"),
             (use.dropped, "results were not written in time (raise [GLOBAL].session_end_tasks_timeout)"),
         )

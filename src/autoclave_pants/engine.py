@@ -29,10 +29,18 @@ from pants.engine.fs import (
     PathGlobs,
     RemovePrefix,
     Snapshot,
+    SymlinkEntry,
 )
 from pants.engine.process import FallibleProcessResult, Process
 from pants.engine.rules import Get
 from pants.engine.target import HydratedSources, HydrateSourcesRequest, SourcesField, Targets
+
+CACHE_HEAD_START = 10_000
+"""Milliseconds that a remote cache has for its answer before the process is started beside it.
+
+Without a head start Pants starts every process at once and cancels it when the answer comes. A cache that refuses, or does not
+know the action, is not waited for; one that says nothing is waited for no longer than this.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,16 @@ async def digest_of_files(files: Mapping[str, bytes]) -> Digest:
 
 async def digest_of_entries(files: Iterable[NamedFile]) -> Digest:
     return await Get(Digest, CreateDigest(FileEntry(file.path, file.digest) for file in files))
+
+
+async def rearranged(digest: Digest, places: Mapping[str, str], links: Mapping[str, str]) -> Digest:
+    """The files of `digest` that `places` gives another path each, and links (path to target)."""
+    files = [
+        FileEntry(places[entry.path], entry.file_digest, entry.is_executable)
+        for entry in await entries_of(digest)
+        if isinstance(entry, FileEntry) and entry.path in places
+    ]
+    return await Get(Digest, CreateDigest([*files, *(SymlinkEntry(path, target) for path, target in links.items())]))
 
 
 async def digest_of_json(path: str, value: object) -> Digest:

@@ -11,7 +11,7 @@ from autoclave_pants.rules.cache_report import CacheReport
 
 def use(**counts):
     """The use that these counters tell of; those that are not given are 0."""
-    names = ("asked", "hits", "misses", "errors", "to_write", "written", "write_errors")
+    names = ("asked", "hits", "misses", "errors", "to_write", "written", "write_errors", "damaged")
     return CacheUse(**{name: counts.get(name, 0) for name in names})
 
 
@@ -32,6 +32,22 @@ COUNTERS = {
 
 def test_the_line_says_what_the_counters_say():
     assert line(cache_use(COUNTERS)) == "remote cache: 4 hits, 2 misses, 2 errors, 2 written"
+
+
+def test_a_lookup_that_was_tried_three_times_is_one_error():
+    """As Pants counted one lookup of a server that was frozen."""
+    found = {"remote_cache_requests": 1, "remote_cache_read_errors": 1, "remote_cache_request_timeouts": 3}
+
+    assert cache_use(found) == use(asked=1, errors=1)
+
+
+def test_an_object_that_the_server_has_lost_is_told_of():
+    """As Pants counted one lookup whose file had been cut short on the server."""
+    found = {"remote_cache_requests": 1, "remote_cache_requests_uncached": 1, "remote_store_missing_digest": 1}
+
+    assert cache_use(found) == use(asked=1, misses=1, damaged=1)
+    assert judge(cache_use(found)).state == "degraded"
+    assert "1 objects are missing or damaged" in judge(cache_use(found)).reason
 
 
 def test_what_was_dropped_at_exit_is_in_the_line():

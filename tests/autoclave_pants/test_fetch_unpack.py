@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from package_files import DEVICE, HARD_LINK, LINK, make_deb, make_wheel, tar  # pants: no-infer-dep
 
 from autoclave_pants.fetch import unpack as module
-from autoclave_pants.fetch.unpack import UnpackError, identity, packages_in, tree_lines, unpack
+from autoclave_pants.fetch.unpack import UnpackError, identity, lay_flat, packages_in, tree_lines, unpack
 
 
 def paths(tree: Path) -> list[str]:
@@ -344,6 +345,28 @@ def test_the_tree_does_not_depend_on_order_mask_or_time(tmp_path: Path) -> None:
         os.umask(before)
 
     assert identity(tree_lines(tmp_path / "one")) == identity(tree_lines(tmp_path / "two"))
+
+
+def test_a_flat_folder_and_its_layout_are_the_tree(tmp_path: Path) -> None:
+    tree, flat, again = tmp_path / "tree", tmp_path / "flat", tmp_path / "again"
+    for path, mode in (("usr/lib/a/one", 0o644), ("usr/bin/run", 0o755), ("top", 0o644)):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(path)
+        (tree / path).chmod(mode)
+    (tree / "usr/lib/b").symlink_to("a")
+    (tree / "link").symlink_to("usr/bin/run")
+    before = sorted(tree_lines(tree))
+
+    lay_flat(tree, flat)
+
+    assert all(path.is_file() and not path.is_symlink() for path in flat.iterdir())
+    layout = json.loads((flat / "layout.json").read_text())
+    for number, path in enumerate(layout["files"]):
+        (again / path).parent.mkdir(parents=True, exist_ok=True)
+        (flat / str(number)).rename(again / path)
+    for path, target in layout["links"].items():
+        (again / path).symlink_to(target)
+    assert sorted(tree_lines(again)) == before
 
 
 def test_the_command_prints_the_identity_and_runs_alone(tmp_path: Path) -> None:

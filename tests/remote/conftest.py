@@ -20,6 +20,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from e2e.workspaces import CHECKOUT
+from remote.cache_fixtures import ci, developer, kept  # noqa: F401 (fixtures)
 from remote.checkouts import Checkout, new_checkout
 
 from autoclave.servers.buildgrid import BuildGrid, install_buildgrid, start_buildgrid

@@ -27,9 +27,9 @@ LOSES = "the server loses or changes what it is given: see its log, its disk and
 
 NOT_NESTED = (
     "a result with a file came back; of one with a directory in a directory the server says that it has none, because Pants uploads "
-    "the tree but not each directory: such results, unpacked toolchains above all, are made anew in every checkout"
+    "the tree but not each directory: such results are made anew in every checkout"
 )
-NOTHING_TO_SET = "there is nothing to set; casd is such a server (seen with 1.4.16). Models are not concerned: their results are flat"
+NOTHING_TO_SET = "there is nothing to set; casd is such a server (seen with 1.4.16). Autoclave is not concerned: all of its results are flat. A plugin's may not be"
 
 TOKEN = "remote_oauth_bearer_token_path (PANTS_REMOTE_OAUTH_BEARER_TOKEN_PATH)"
 REMEDIES = {

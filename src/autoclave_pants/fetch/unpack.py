@@ -3,7 +3,7 @@
 The only input of its action besides the packages, so it stands alone: standard library only, valid on Python 3.9.
 
     python unpack.py --component numpy --kind wheel --output tree wheels/
-    python unpack.py --component python --kind deb --output tree debs/
+    python unpack.py --component python --kind deb --output tree --flat flat debs/
     python unpack.py --component tinygrad --kind tar --keep tinygrad --output tree tinygrad.tar.gz
 
 Nothing of a package is run, and nothing is kept that an installer would add: no scripts, no RECORD (pip writes
@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import importlib
 import io
+import json
 import lzma
 import os
 import posixpath
@@ -39,6 +40,7 @@ MAX_FILES = 100_000
 MAX_BYTES = 4 << 30
 """Bounds of a component's tree; the largest today has 9,000 files and 0.2 GB."""
 
+LAYOUT = "layout.json"
 REGULAR, EXECUTABLE, LINK = "100644", "100755", "120000"
 """Modes of a tree's entries, written as git does."""
 
@@ -449,6 +451,29 @@ def _sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def lay_flat(tree: Path, flat: Path) -> None:
+    """Move the files of `tree` into the new folder `flat`, named by numbers; `layout.json` there says where each belongs.
+
+    It holds {"files": [path, ...], "links": {path: target}}: the file called 7 is the eighth of `files`. Remote caches
+    exist that give no result back whose folder has folders of its own: buildbox-casd wants each as an object, where
+    Pants uploads them in one.
+    """
+    files, links = [], {}
+    for folder, folders, names in os.walk(tree):
+        for name in [*folders, *names]:
+            place = Path(folder, name)
+            path = place.relative_to(tree).as_posix()
+            if place.is_symlink():
+                links[path] = os.readlink(place)
+            elif place.is_file():
+                files.append(path)
+    files.sort()
+    flat.mkdir()
+    for number, path in enumerate(files):
+        (tree / path).rename(flat / str(number))
+    (flat / LAYOUT).write_text(json.dumps({"files": files, "links": links}, sort_keys=True))
+
+
 def packages_in(places: Iterable[Path]) -> list[Path]:
     """The given files, and the files in the given directories, in a fixed order."""
     found: list[Path] = []
@@ -467,6 +492,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", required=True, type=Path, help="directory that gets the tree")
     parser.add_argument("--keep", default="", help="the one folder of a tar archive to keep, below its top folder")
     parser.add_argument("--drop", action="append", default=[], help="pattern of paths to leave out, repeatable")
+    parser.add_argument("--flat", type=Path, help="directory without directories that gets the tree's files instead")
     parser.add_argument("packages", nargs="+", type=Path, help="packages, or directories of them")
     options = parser.parse_args(arguments)
     try:
@@ -482,6 +508,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     lines = list(tree_lines(options.output))
+    if options.flat:
+        lay_flat(options.output, options.flat)
     print(f"{identity(lines)} {len(lines)} {sum(int(line.split(' ', 2)[1]) for line in lines)}")
     return 0
 

@@ -12,7 +12,7 @@ from pants.engine.fs import Digest
 from pants.engine.process import FallibleProcessResult, Process, ProcessCacheScope
 from pants.engine.rules import Get, Rule, collect_rules, rule
 
-from autoclave_pants.engine import digest_of_files, files_of, merge, remove_prefix, targets_named
+from autoclave_pants.engine import CACHE_HEAD_START, digest_of_files, files_of, merge, remove_prefix, targets_named
 from autoclave_pants.errors import BuildError, reason_in
 from autoclave_pants.rules.execution import DOCUMENT, LOCALLY, OPTION, Execution, run_there
 from autoclave_pants.rules.fetching import SYSTEM_PATH
@@ -170,6 +170,7 @@ def place_of(request: ActionRequest, execution: Execution) -> dict[str, Any]:
     return {
         "append_only_caches": {CACHE_NAME: CACHE_DIRECTORY} if host else {},
         "concurrency_available": request.processors,
+        "remote_cache_speculation_delay_millis": CACHE_HEAD_START,
     }
 
 

@@ -19,7 +19,15 @@ from pants.engine.rules import Get, Rule, collect_rules, rule
 from pants.option.global_options import GlobalOptions
 
 import autoclave_pants.fetch
-from autoclave_pants.engine import digest_of_files, digest_of_json, environment, merge, remove_prefix, run_process
+from autoclave_pants.engine import (
+    CACHE_HEAD_START,
+    digest_of_files,
+    digest_of_json,
+    environment,
+    merge,
+    remove_prefix,
+    run_process,
+)
 from autoclave_pants.errors import BuildError, reason_in
 from autoclave_pants.rules.execution import refuse_everything_remote
 from autoclave_pants.rules.interpreters import PantsInterpreter
@@ -130,6 +138,7 @@ async def fetch(request: FetchRequest, interpreter: PantsInterpreter, found: Mir
         env={"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8"},
         append_only_caches=dict(interpreter.append_only_caches),
         output_directories=(request.output,),
+        remote_cache_speculation_delay_millis=CACHE_HEAD_START,
     )
     return fetched(await run_process(process))
 

@@ -7,6 +7,7 @@ components'. Neither depends on where, when or by whom something was fetched.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import posixpath
 import re
@@ -28,11 +29,13 @@ from autoclave_pants.engine import (
     files_in_checkout,
     files_of,
     hydrate,
+    rearranged,
     remove_prefix,
+    subset,
     targets_at,
 )
 from autoclave_pants.errors import BuildError, missing_file, reason_in
-from autoclave_pants.fetch.unpack import EXECUTABLE, LINK, REGULAR, entry_line, identity
+from autoclave_pants.fetch.unpack import EXECUTABLE, LAYOUT, LINK, REGULAR, entry_line, identity
 from autoclave_pants.rules.execution import refuse_everything_remote
 from autoclave_pants.rules.fetching import (
     INDEX_VARIABLES,
@@ -202,13 +205,19 @@ async def unpacked(kind: str, name: str, fetched: Digest, target: object, keep: 
     """Unpack what a fetch action wrote below `fetched/` into a tree, without running anything of it."""
     request = FetchRequest(
         "unpack.py",
-        ("--component", name, "--kind", kind, "--keep", keep, "--output", "tree", "fetched"),
+        ("--component", name, "--kind", kind, "--keep", keep, "--output", "tree", "--flat", "flat", "fetched"),
         fetched,
         f"Unpack {target}",
-        output="tree",
+        output="flat",
     )
     result = checked(await Get(Fetched, FetchRequest, request), target, "unpack")
-    return await remove_prefix(result.digest, "tree")
+    return await tree_of(await remove_prefix(result.digest, "flat"))
+
+
+async def tree_of(flat: Digest) -> Digest:
+    """The tree whose files unpack.py laid into one folder."""
+    layout = json.loads((await contents_of(await subset(flat, (LAYOUT,))))[LAYOUT])
+    return await rearranged(flat, {str(number): path for number, path in enumerate(layout["files"])}, layout["links"])
 
 
 async def lock_of(target: Target, field: type[SourcesField]) -> tuple[str, Digest, tuple[str, ...]]:
