@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from catalogue import CHECKOUT, copy_checkout, declare
+from counted_builds import processor
 
 sys.path.insert(0, str(CHECKOUT / "src"))
 from autoclave.artifact.reader import open_artifact  # noqa: E402
@@ -74,11 +75,6 @@ def main() -> None:
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(found, indent=1) + "\n")
     print(f"{len(actions)} actions, {sum(each['seconds'] for each in actions):.0f} s: {options.output}")
-
-
-def processor() -> str:
-    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return names[0] if names else "unknown processor"
 
 
 def declare_tested(folder: Path, name: str, scale: str, seed: int) -> None:

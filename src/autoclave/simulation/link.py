@@ -77,6 +77,10 @@ class SharedLink:
 
 def fair_rates(rate: float, most: Sequence[float]) -> list[float]:
     """The share of each of the transfers that can use at most so much: the slowest ones all they can, the others equal shares."""
+    if sum(most) <= rate:
+        return list(most)
+    if min(most) * len(most) >= rate:
+        return [rate / len(most)] * len(most)
     rates = [0.0] * len(most)
     left = rate
     order = sorted(range(len(most)), key=most.__getitem__)
