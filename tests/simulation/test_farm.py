@@ -89,6 +89,24 @@ def test_what_an_action_takes_beside_its_process() -> None:
     assert simulate([action("run", 7, tools=(tree,))], farm).seconds == pytest.approx(100 + 0.5 + 2 + 4 * 0.25 + 5 + 7)
 
 
+def test_a_worker_that_takes_whole_models_keeps_their_files() -> None:
+    def model(name: str) -> list[Action]:
+        artifact = Blob(f"artifact {name}", 20)
+        return [
+            Action("compile", name, 1, (), (Blob(f"source {name}", 50),), (artifact,)),
+            Action("record", name, 1, (), (artifact,), (Blob(f"check {name}", 0),)),
+            Action("test", name, 1, (), (artifact,), (Blob(f"report {name}", 0),)),
+        ]
+
+    build = [*model("a"), *model("b")]
+    apart = simulate(build, replace(SLOW, workers=3))
+    together = simulate(build, replace(SLOW, workers=3, by_model=True))
+
+    assert apart.from_cache > 100
+    # Both sources at once, through one line: 10 s. Then compile, send both artifacts (4 s), record and test.
+    assert (together.from_cache, together.seconds) == (100, pytest.approx(10 + 1 + 4 + 1 + 1))
+
+
 def test_equal_actions_are_carried_out_once() -> None:
     kernels, code = Blob("kernels", 1), Blob("code", 1)
     one, other = (Action("translate", model, 9, (), (kernels,), (code,)) for model in ("a", "b"))

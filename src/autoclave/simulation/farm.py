@@ -9,7 +9,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import heapify, heappop, heappush
 
 from autoclave.simulation.actions import Action, Blob, bytes_of, distinct
 from autoclave.simulation.clock import Clock
@@ -25,6 +24,7 @@ class Farm:
 
     `workers` carry out one action each at a time. `lookup`: asking the cache for one result. `dispatch`: what an action takes beside its
     process and its transfers. `per_file`: what each file of a tree takes beside its bytes. `start`: until the client asks for anything.
+    `by_model`: a model's actions are all carried out by the worker that had the first of them, as in a job for each model.
     """
 
     workers: int
@@ -35,6 +35,7 @@ class Farm:
     dispatch: float = 0.0
     per_file: float = 0.0
     start: float = 0.0
+    by_model: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,9 @@ class _Build:
         self.cached = set(self.known.cached)
         self.worker_has = [set(self.known.on_workers) for _ in range(self.farm.workers)]
         self.idle = list(range(self.farm.workers))
-        heapify(self.idle)
         self.queue: deque[Action] = deque()
+        self.own_queues: list[deque[Action]] = [deque() for _ in range(self.farm.workers)]
+        self.worker_of: dict[str, int] = {}
         self.unfinished = len(self.actions)
         made = {blob.name for action in self.actions for blob in action.outputs}
         self.waiting: dict[str, list[Action]] = defaultdict(list)
@@ -140,12 +142,36 @@ class _Build:
             self.hits += 1
             self.finish(action)
         else:
-            self.queue.append(action)
+            self.queue_of(action).append(action)
             self.assign()
 
+    def queue_of(self, action: Action) -> deque[Action]:
+        worker = self.worker_of.get(action.model)
+        return self.queue if worker is None else self.own_queues[worker]
+
     def assign(self) -> None:
-        while self.idle and self.queue:
-            self.proceed(self.carry_out(heappop(self.idle), self.queue.popleft()))
+        """Give idle workers what they wait for, the first worker first."""
+        for worker in sorted(self.idle):
+            action = self.next_for(worker)
+            if action is not None:
+                self.idle.remove(worker)
+                self.proceed(self.carry_out(worker, action))
+
+    def next_for(self, worker: int) -> Action | None:
+        if self.own_queues[worker]:
+            return self.own_queues[worker].popleft()
+        if not self.queue:
+            return None
+        action = self.queue.popleft()
+        if self.farm.by_model:
+            self.claim(action.model, worker)
+        return action
+
+    def claim(self, model: str, worker: int) -> None:
+        """From now on, this worker carries out all of the model's actions."""
+        self.worker_of[model] = worker
+        self.own_queues[worker].extend(each for each in self.queue if each.model == model)
+        self.queue = deque(each for each in self.queue if each.model != model)
 
     def carry_out(self, worker: int, action: Action) -> Steps:
         began = self.clock.now
@@ -161,7 +187,7 @@ class _Build:
         self.carried_out[action.stage] += 1
         self.computing += action.seconds
         self.occupied += self.clock.now - began
-        heappush(self.idle, worker)
+        self.idle.append(worker)
         self.finish(action)
         self.assign()
 

@@ -55,15 +55,18 @@ def after(actions: Iterable[Action]) -> Known:
 
 
 def everything_new(plan: Plan, measured: Measurements, farm: Farm) -> list[Answer]:
-    """The whole catalogue, nothing of it in the cache: new machines at 1 and 10 Gbit/s, and machines that have the toolchains."""
+    """The whole catalogue, nothing of it in the cache: at 1 and 10 Gbit/s; by workers that are new, that have the toolchains, and that
+    besides take all actions of a model."""
     actions = catalogue_actions(plan.catalogue(), measured)
     worked_before = Known(on_workers=tools_of(actions))
     return [
-        answer(
-            f"cache of {gigabits} Gbit/s, workers {state}", actions, replace(farm, cache_rate=gigabits * GIGABIT), known
-        )
+        answer(f"cache of {gigabits} Gbit/s, {state}", actions, replace(each, cache_rate=gigabits * GIGABIT), known)
         for gigabits in (1, 10)
-        for state, known in (("new", NOTHING), ("with toolchains", worked_before))
+        for state, each, known in (
+            ("new workers", farm, NOTHING),
+            ("workers with toolchains", farm, worked_before),
+            ("each with whole models", replace(farm, by_model=True), worked_before),
+        )
     ]
 
 
