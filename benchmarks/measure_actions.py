@@ -3,7 +3,7 @@
     AUTOCLAVE_MIRRORS=... python benchmarks/measure_actions.py --scales S L --output benchmarks/measurements/actions.json
 
 Models of each scale, for cpu, qcom and chestnut, are built and tested through ./pants, one action after the other, with a store of
-their own that has the toolchains. Pants keeps the actions' sandboxes: sizes are those of their files, and seconds what lies between
+their own. Pants keeps the actions' sandboxes: sizes are those of their files, and seconds what lies between
 Pants' lines "Starting" and "Completed" (the process, setting up its directory and taking in its outputs).
 """
 
@@ -60,10 +60,8 @@ def main() -> None:
         folder = Path(temporary)
         copy_checkout(folder / "checkout")
         seed = int(time.time())
-        declare_tested(folder, "warm", "S", seed)
-        build(folder, "warm")
         for scale in options.scales:
-            declare_tested(folder, scale, scale, seed + 1)
+            declare_tested(folder, scale, scale, seed)
             for ran in build(folder, scale):
                 measure(ran, scale, trees, actions)
     found = {

@@ -36,6 +36,12 @@ def test_a_packaged_cpu_model_is_what_the_backend_runs(measurements: Measurement
     assert bytes_of(blob for action in actions if action.delivered for blob in action.outputs) == 1100 + 30
 
 
+def test_each_source_is_made(measurements: Measurements) -> None:
+    actions = catalogue_actions(generated_models(3, "S", 1, ("cpu",)), measurements, Scope(synthesized=True))
+
+    assert stages(distinct(actions))["Synthesize"] == 3
+
+
 def test_a_tested_emulated_model_is_what_the_backend_runs(measurements: Measurements) -> None:
     actions = catalogue_actions(generated_models(1, "S", 1, ("qcom",)), measurements)
 

@@ -76,7 +76,7 @@ class _Graph:
     def actions(self) -> Iterator[Action]:
         onnx = self.file("model.onnx", self.find("", "Synthesize"))
         if self.scope.synthesized:
-            yield self.action("", "Synthesize", (), (onnx,))
+            yield self.action("", "Synthesize", (Blob(f"request of {self.model.name}", 0),), (onnx,))
         yield self.action("", "Check", (onnx,), ())
         fp32 = self.file("model.onnx", self.find("", "Upcast"), "fp32 ")
         if self.scope.parity or set(self.model.hardware) & set(FP32):
