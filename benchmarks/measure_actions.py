@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +35,7 @@ HARDWARE = ("cpu", "qcom", "chestnut")
 LINE = re.compile(
     r"^(?P<time>\d\d:\d\d:\d\d\.\d\d) \[INFO\] (?P<event>Starting|Completed): (?P<action>.+?)( - succeeded)?\.?$"
 )
-KEPT = re.compile(r"[Pp]reserving local process execution dir (?P<folder>\S+) for (?P<action>.+?)\.?$")
+KEPT = re.compile(r'[Pp]reserving local process execution dir "?(?P<folder>[^\s"]+)"? for (?P<action>.+?)\.?$')
 STAGES = {"Test parity of": "Test"}
 """Stages whose name in a simulation is another than Pants shows."""
 
@@ -63,7 +64,10 @@ def main() -> None:
         for scale in options.scales:
             declare_tested(folder, scale, scale, seed)
             for ran in build(folder, scale):
-                measure(ran, scale, trees, actions)
+                if ran.stage == "Unpack":
+                    trees.update(unpacked(ran))
+                elif ran.target.startswith(f"models:{scale}"):
+                    measure(ran, scale, actions)
     found = {
         "how": " ".join((__doc__ or "").split("\n\n")[2].split()),
         "machine": f"{platform.system()} {platform.machine()}, {processor()}, {os.cpu_count()} processors, {time.strftime('%B %Y')}",
@@ -103,35 +107,44 @@ def build(folder: Path, name: str) -> list[Ran]:
         capture_output=True,
         text=True,
     )
-    ran = list(in_log(result.stderr, f"models:{name}"))
+    ran = list(in_log(result.stderr))
     if not ran:
         raise SystemExit(f"nothing ran for {name}:\n{result.stdout}{result.stderr}")
     return ran
 
 
-def in_log(log: str, target: str) -> Iterator[Ran]:
-    sandboxes = {match["action"]: Path(match["folder"]) for match in map(KEPT.search, log.splitlines()) if match}
-    began: dict[str, datetime] = {}
+def in_log(log: str) -> Iterator[Ran]:
+    """What ran, by the lines of its start, of its sandbox, and of its end, which come in this order; some have the same name."""
+    sandboxes: dict[str, deque[Path]] = defaultdict(deque)
+    began: dict[str, deque[datetime]] = defaultdict(deque)
     free = datetime.min
-    for match in filter(None, map(LINE.match, log.splitlines())):
-        action, moment = match["action"], datetime.strptime(match["time"], "%H:%M:%S.%f")
-        if match["event"] == "Starting":
-            began[action] = moment
-        elif action in began and action in sandboxes:
-            stage, _, model = action.rpartition(" ")
-            if model.startswith(target):
-                yield Ran(stage, model, (moment - max(began[action], free)).total_seconds(), sandboxes[action])
-            free = moment
+    for line in log.splitlines():
+        if match := KEPT.search(line):
+            sandboxes[match["action"]].append(Path(match["folder"]))
+        elif match := LINE.match(line):
+            action, moment = match["action"], datetime.strptime(match["time"], "%H:%M:%S.%f")
+            if match["event"] == "Starting":
+                began[action].append(moment)
+            elif began[action] and sandboxes[action]:
+                stage, _, target = action.rpartition(" ")
+                begin = max(began[action].popleft(), free)
+                yield Ran(stage, target, (moment - begin).total_seconds(), sandboxes[action].popleft())
+                free = moment
 
 
-def measure(ran: Ran, scale: str, trees: dict[str, dict[str, int]], actions: list[dict[str, Any]]) -> None:
-    """Add an action to those that were measured, and the trees that it used."""
+def unpacked(ran: Ran) -> dict[str, dict[str, int]]:
+    """The tree that an action has unpacked: by the component's name, how many bytes and files it has."""
+    component = re.search(r"--component '?([\w-]+)", (ran.sandbox / "__run.sh").read_text())
+    files = json.loads((ran.sandbox / "flat/listing.json").read_text())["files"].values()
+    size = sum((ran.sandbox / "flat" / sha256).stat().st_size for sha256, _ in files)
+    return {component[1]: {"bytes": size, "files": len(files)}} if component else {}
+
+
+def measure(ran: Ran, scale: str, actions: list[dict[str, Any]]) -> None:
+    """Add an action to those that were measured."""
     request = json.loads((ran.sandbox / "request.json").read_text())
-    used = sorted(
-        [*(ran.sandbox / "toolchain").iterdir(), *filter(Path.exists, (ran.sandbox / n for n in ("python", "bwrap")))]
-    )
-    for tree in used:
-        trees.setdefault(tree.name, amount(tree))
+    # Links, to what Pants has removed when it ended.
+    used = [*os.listdir(ran.sandbox / "toolchain"), "python", "bubblewrap"]
     outputs = {path.name: amount(path)["bytes"] for path in sorted((ran.sandbox / "out").glob("*"))}
     hardware = re.search(r"@(?:hardware|model)=(\w+)", ran.target)
     stage = STAGES.get(ran.stage, ran.stage)
@@ -142,7 +155,7 @@ def measure(ran: Ran, scale: str, trees: dict[str, dict[str, int]], actions: lis
         **({"hardware": hardware[1]} if hardware else {}),
         "stage": stage,
         "seconds": round(ran.seconds, 2),
-        "trees": [tree.name for tree in used],
+        "trees": sorted(used),
         "library": amount(ran.sandbox / "src"),
         "outputs": outputs,
     }
@@ -155,12 +168,8 @@ def measure(ran: Ran, scale: str, trees: dict[str, dict[str, int]], actions: lis
 
 
 def amount(path: Path) -> dict[str, int]:
-    """Bytes and files of a file or a tree, which may be reached through a link."""
-    files = (
-        [path]
-        if path.is_file()
-        else [each for each in path.resolve().rglob("*") if each.is_file() and not each.is_symlink()]
-    )
+    """Bytes and files of a file or a folder."""
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
     return {"bytes": sum(each.stat().st_size for each in files), "files": len(files)}
 
 
