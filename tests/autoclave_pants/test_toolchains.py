@@ -7,7 +7,7 @@ import zipfile
 from textwrap import dedent
 
 import pytest
-from package_files import make_deb  # pants: no-infer-dep
+from package_files import LINK, make_deb  # pants: no-infer-dep
 from pants.engine.addresses import UnparsedAddressInputs
 from pants.engine.fs import DigestContents
 from pants.engine.internals.scheduler import ExecutionError
@@ -15,6 +15,7 @@ from pants.engine.rules import QueryRule
 from pants.testutil.rule_runner import RuleRunner
 
 from autoclave_pants import target_types
+from autoclave_pants.fetch.unpack import identity, tree_lines, unpack
 from autoclave_pants.rules import fetching, interpreters, toolchains
 from autoclave_pants.rules.fetching import FetchedFile, FileRequest
 from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
@@ -270,6 +271,21 @@ def comgr_lock(mirror, folder, content):
     """The lock of a package with this library, which the mirror has."""
     package = make_deb(folder, "libcomgr", {"./usr/lib/libcomgr.so": content}).read_bytes()
     return deb_lock_line(mirror.add(package), len(package))
+
+
+def test_a_tree_is_what_unpacking_writes_with_modes_and_links(rule_runner, mirror, tmp_path):
+    files = {"./usr/lib/libcomgr.so.1": b"library", "./usr/bin/tool": b"tool", "./usr/bin/same": b"tool"}
+    links = [(LINK, "./usr/lib/libcomgr.so", "libcomgr.so.1"), (LINK, "./usr/lib64", "lib")]
+    package = make_deb(tmp_path / "debs", "libcomgr", files, links, modes={"./usr/bin/tool": 0o755})
+    content = package.read_bytes()
+    lock = deb_lock_line(mirror.add(content), len(content))
+    rule_runner.write_files({"BUILD": WITH_COMGR, "comgr.lock": lock})
+
+    (comgr,) = resolve(rule_runner, renderer="hip").components
+
+    unpack("comgr", "deb", [package], tmp_path / "tree")
+    assert comgr.identity == identity(tree_lines(tmp_path / "tree"))
+    assert (comgr.files, comgr.size) == (3, len(b"library" + b"tool" + b"tool"))
 
 
 def test_what_one_renderer_compiles_with_is_part_of_the_toolchain_for_that_renderer_alone(
