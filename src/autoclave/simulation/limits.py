@@ -9,26 +9,24 @@ from autoclave.simulation.farm import NOTHING, Farm, Known, Outcome
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds that a build takes at least: if workers did nothing but compute and nothing else held it up; if the cache's line did
-    nothing but move, each direction for itself, what was moved; if the client only took what it asked for; and the longest chain of
-    actions, with an idle network."""
+    """Seconds that building takes at least: if workers did nothing but compute and nothing else held it up; if the cache's line did
+    nothing but move what was moved, each direction for itself; and the longest chain of actions, with an idle network.
+
+    `delivery`: seconds that the client takes at least, after the build, for what it asked for.
+    """
 
     workers: float
     cache: float
-    client: float
     critical_path: float
+    delivery: float
 
     def by_name(self) -> dict[str, float]:
-        return {
-            "workers": self.workers,
-            "cache": self.cache,
-            "client": self.client,
-            "critical path": self.critical_path,
-        }
+        """The bounds of building."""
+        return {"workers": self.workers, "cache": self.cache, "critical path": self.critical_path}
 
     @property
     def largest(self) -> str:
-        """The name of the one that holds the build up most."""
+        """The name of the one that holds building up most."""
         bounds = self.by_name()
         return max(bounds, key=bounds.__getitem__)
 
@@ -38,9 +36,9 @@ def limits(actions: Iterable[Action], farm: Farm, outcome: Outcome, known: Known
     carried_out = sum(outcome.carried_out.values())
     return Limits(
         workers=(outcome.computing + carried_out * farm.dispatch) / farm.workers,
-        cache=max(outcome.from_cache + outcome.delivered, outcome.to_cache) / farm.cache_rate,
-        client=outcome.delivered / min(farm.client_rate, farm.cache_rate),
+        cache=max(outcome.from_cache, outcome.to_cache) / farm.cache_rate,
         critical_path=critical_path(actions, farm, known),
+        delivery=outcome.delivered / min(farm.client_rate, farm.cache_rate),
     )
 
 
