@@ -57,6 +57,7 @@ def main() -> None:
     options = parser.parse_args()
     trees: dict[str, dict[str, int]] = {}
     actions: list[dict[str, Any]] = []
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         copy_checkout(folder / "checkout")
@@ -68,15 +69,18 @@ def main() -> None:
                     trees.update(unpacked(ran))
                 elif ran.target.startswith(f"models:{scale}"):
                     measure(ran, scale, actions)
-    found = {
+            options.output.write_text(json.dumps(told(trees, actions), indent=1) + "\n")
+            print(f"{scale}: {sum(each['seconds'] for each in actions if each['scale'] == scale):.0f} s", flush=True)
+
+
+def told(trees: dict[str, dict[str, int]], actions: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is written: see `autoclave.simulation.measurements`."""
+    return {
         "how": " ".join((__doc__ or "").split("\n\n")[2].split()),
         "machine": f"{platform.system()} {platform.machine()}, {processor()}, {os.cpu_count()} processors, {time.strftime('%B %Y')}",
         "trees": dict(sorted(trees.items())),
         "actions": actions,
     }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"{len(actions)} actions, {sum(each['seconds'] for each in actions):.0f} s: {options.output}")
 
 
 def declare_tested(folder: Path, name: str, scale: str, seed: int) -> None:

@@ -37,19 +37,18 @@ from autoclave.servers.running import RunningServer  # noqa: E402
 NO_DAEMON, DAEMON = "--no-pantsd", "--pantsd"
 DEFERRED = "--cache-content-behavior=defer"
 ONE_AT_A_TIME = "--process-execution-local-parallelism=1"
-FEW = 4
-"""Models that tell what an action takes more on a server."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=40, help="how many models")
+    parser.add_argument("--few", type=int, default=4, help="how many models tell what an action takes more on a server")
     parser.add_argument("--parts", nargs="+", default=["cache", "execution"], choices=("cache", "execution"))
     parser.add_argument("--logs", type=Path, help="folder that keeps what each build printed")
     parser.add_argument("--json", type=Path, help="file for what the simulation needs, once execution was measured")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        bench = Bench(Path(temporary), options.models, options.logs)
+        bench = Bench(Path(temporary), options.models, options.few, options.logs)
         alone = bench.cold("alone")
         if "cache" in options.parts:
             bench.compare_cache(alone)
@@ -63,9 +62,10 @@ def main() -> None:
 class Bench:
     """The builds, each in a folder of its own below `folder`."""
 
-    def __init__(self, folder: Path, models: int, logs: Path | None) -> None:
+    def __init__(self, folder: Path, models: int, few: int, logs: Path | None) -> None:
         self.folder = folder
         self.models = models
+        self.few = few
         self.logs = logs
 
     def checkout(self, name: str, models: int) -> CountedCheckout:
@@ -110,9 +110,9 @@ class Bench:
 
     def compare_execution(self, alone: Build) -> dict[str, object]:
         no_op = self.no_op()
-        here = self.cold("few, one at a time", ONE_AT_A_TIME, models=FEW)
-        there = self.executed("few, executed by 1 worker", workers=1, models=FEW)
-        dispatch = max(there.seconds - here.seconds, 0.0) / (FEW * ACTIONS_OF_A_MODEL)
+        here = self.cold("few, one at a time", ONE_AT_A_TIME, models=self.few)
+        there = self.executed("few, executed by 1 worker", workers=1, models=self.few)
+        dispatch = max(there.seconds - here.seconds, 0.0) / (self.few * ACTIONS_OF_A_MODEL)
         print(f"an action takes {dispatch:.2f} s more on a server")
         builds = [{"name": "here, 2 processors", "workers": 2, "remote": False, "seconds": round(alone.seconds, 1)}]
         for workers in (1, 2):
@@ -134,7 +134,7 @@ class Bench:
 
     def no_op(self) -> float:
         """Seconds of a build with nothing to do."""
-        checkout = self.checkout("no-op", FEW)
+        checkout = self.checkout("no-op", self.few)
         checkout.package(checkout.of_models, NO_DAEMON)
         seconds = checkout.package(checkout.of_models, NO_DAEMON).seconds
         checkout.remove()
