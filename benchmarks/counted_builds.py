@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import resource
 import shutil
 import subprocess
 import time
@@ -20,16 +19,14 @@ STARTED = re.compile(rf"Starting: ({'|'.join(STAGES)}) models:m\d")
 
 @dataclass(frozen=True)
 class Build:
-    """One build: seconds by the clock and of processor time (without a daemon's or a server's), how many actions of models it ran, the
-    sha256 of each file that it wrote."""
+    """One build: seconds by the clock, how many actions of models it ran, the sha256 of each file that it wrote."""
 
     seconds: float
-    cpu: float
     ran: int
     files: dict[str, str] = field(repr=False)
 
     def __str__(self) -> str:
-        return f"{self.seconds:.1f} s ({self.cpu:.1f} s of processor time), {self.ran} actions, {len(self.files)} files"
+        return f"{self.seconds:.1f} s, {self.ran} actions, {len(self.files)} files"
 
 
 class CountedCheckout:
@@ -48,14 +45,14 @@ class CountedCheckout:
 
     def package(self, targets: list[str], *options: str) -> Build:
         """Build; it has to succeed."""
-        begin, used = time.perf_counter(), processor_time()
+        begin = time.perf_counter()
         log = self.pants("package", targets, options)
-        seconds, cpu = time.perf_counter() - begin, processor_time() - used
+        seconds = time.perf_counter() - begin
         if self.logs:
             self.logs.mkdir(parents=True, exist_ok=True)
             with (self.logs / f"{self.name}.log").open("a") as file:
                 file.write(log)
-        return Build(seconds, cpu, len(STARTED.findall(log)), self.files())
+        return Build(seconds, len(STARTED.findall(log)), self.files())
 
     def start_daemon(self, *options: str) -> None:
         """Let the daemon come up and read the catalogue, without building anything of it."""
@@ -76,12 +73,6 @@ class CountedCheckout:
     def remove(self) -> None:
         stop_daemon(self.root)
         shutil.rmtree(self.folder)
-
-
-def processor_time() -> float:
-    """Seconds that processes which this one has waited for, and theirs, have computed."""
-    found = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found.ru_utime + found.ru_stime
 
 
 def processor() -> str:
