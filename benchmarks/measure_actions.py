@@ -139,8 +139,8 @@ def in_log(log: str) -> Iterator[Ran]:
 def unpacked(ran: Ran) -> dict[str, dict[str, int]]:
     """The tree that an action has unpacked: by the component's name, how many bytes and files it has."""
     component = re.search(r"--component '?([\w-]+)", (ran.sandbox / "__run.sh").read_text())
-    files = json.loads((ran.sandbox / "flat/listing.json").read_text())["files"].values()
-    size = sum((ran.sandbox / "flat" / sha256).stat().st_size for sha256, _ in files)
+    files = json.loads((ran.sandbox / "flat/layout.json").read_text())["files"]
+    size = sum((ran.sandbox / "flat" / str(number)).stat().st_size for number in range(len(files)))
     return {component[1]: {"bytes": size, "files": len(files)}} if component else {}
 
 
