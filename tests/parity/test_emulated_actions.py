@@ -41,6 +41,7 @@ CHECK = {
     "command": "./pants test --force models:tiny-parity",
     "report": "out/report.json",
 }
+WITHOUT_REFERENCE = {name: value for name, value in CHECK.items() if name != "reference_model"}
 TRANSLATE = {"kernels": "kernels.json", "cpu": "x86-64-v3", "output": "translations"}
 RECORDING = {"lanes": 4, "quick": True}
 REPLAYING = {"lanes": 8, "quick": False}
@@ -339,6 +340,36 @@ def test_bisect_goes_through_the_parts_or_takes_one(
     assert [line.startswith(f"bisect: part {each}") for line, each in zip(reported, lines, strict=True)] == [
         True
     ] * len(lines)
+
+
+@pytest.mark.parametrize(("change", "verdict", "code"), [(0, "ok", 0), (1, "FAILED", 1)])
+def test_device_recording_of_several_parts(
+    directory: Path, run_action: RunAction, change: float, verdict: str, code: int
+) -> None:
+    sha256 = write_artifact(directory / "model.pkl", keys=("run", "walk"))
+    run_action(record.main, RECORD)
+    run, walk = (part.outputs["result"] for part in read_check(directory / "model.check.zst").parts)
+    outputs = {"run/result": run, "walk/result": walk + np.float32(change)}
+    np.savez(directory / "device.npz", artifact_sha256=np.frombuffer(bytes.fromhex(sha256), np.uint8), **outputs)
+
+    done = run_action(parity.main, WITHOUT_REFERENCE | {"device_recording": "device.npz"})
+
+    found = [line.split(": ")[0].split() for line in done.stdout.splitlines() if " rung 6 " in line]
+    assert found == [["ok", "rung", "6", "device"], [verdict, "rung", "6", "device"]]
+    assert done.code == code
+
+
+def test_device_recording_of_one_of_several_parts_is_unusable(directory: Path, run_action: RunAction) -> None:
+    sha256 = write_artifact(directory / "model.pkl", keys=("run", "walk"))
+    run_action(record.main, RECORD)
+    run, _ = read_check(directory / "model.check.zst").parts
+    digest = np.frombuffer(bytes.fromhex(sha256), np.uint8)
+    np.savez(directory / "device.npz", artifact_sha256=digest, result=run.outputs["result"])
+
+    done = run_action(parity.main, WITHOUT_REFERENCE | {"device_recording": "device.npz"})
+
+    assert done.code == 2
+    assert "missing: run/result, walk/result; not known: result" in done.stderr
 
 
 def test_bisect_compares_parts_of_the_same_key(directory: Path, run_action: RunAction) -> None:

@@ -3,13 +3,14 @@
 A recording is one of two files, both of them about the check inputs:
 
     a check file     whose recorder is of the kind "device"
-    an .npz file     one array per output, by name, and `artifact_sha256`: 32 values of uint8, the sha256 of the artifact that
-                     ran on the device; for an artifact of one part
+    an .npz file     one array per output, by name (`PART/NAME` if the artifact has several parts), and `artifact_sha256`: 32
+                     values of uint8, the sha256 of the artifact that ran on the device
 
 Another artifact may well compute other bits, so a recording counts for the artifact that it names and no other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from autoclave.native.model import Tensors
 from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import PartCheck, read_check
 from autoclave.parity.gates import DEVICE, GateResult, replay_gate
+from autoclave.parity.replay import qualified_name
 
 ARTIFACT = "artifact_sha256"
 _NPZ = b"PK"
@@ -59,12 +61,17 @@ def _recorded_outputs(path: Path, artifact: Artifact, part: Part, check: PartChe
 
 
 def _from_npz(path: Path, artifact: Artifact, part: Part) -> Tensors:
-    if len(artifact.header.parts) != 1:
-        raise AutoclaveError(f"{path}: the artifact has several parts; record a check file of kind device instead")
+    parts = artifact.header.parts
     digest = TensorSpec(ARTIFACT, (32,), "uint8", buffer=0)
-    tensors = read_tensors(path, (digest, *part.outputs))
-    _require_artifact(bytes(np.asarray(tensors.pop(ARTIFACT), np.uint8)).hex(), artifact)
-    return tensors
+    outputs = (replace(spec, name=_name(parts, each, spec)) for each in parts for spec in each.outputs)
+    tensors = read_tensors(path, (digest, *outputs))
+    _require_artifact(bytes(np.asarray(tensors[ARTIFACT], np.uint8)).hex(), artifact)
+    return {spec.name: tensors[_name(parts, part, spec)] for spec in part.outputs}
+
+
+def _name(parts: Sequence[Part], part: Part, spec: TensorSpec) -> str:
+    """What an output of `part` is called in the .npz file of an artifact with `parts`."""
+    return spec.name if len(parts) == 1 else qualified_name(part, spec.name)
 
 
 def _from_check_file(path: Path, artifact: Artifact, part: Part, check: PartCheck) -> Tensors:

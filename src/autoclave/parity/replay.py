@@ -30,7 +30,7 @@ class Expectations:
             (self.unused, "unused_inputs", "inputs"),
         ):
             known = {spec.name for part in parts for spec in getattr(part, attribute)}
-            qualified = {_qualified(part, spec.name) for part in parts for spec in getattr(part, attribute)}
+            qualified = {qualified_name(part, spec.name) for part in parts for spec in getattr(part, attribute)}
             if unknown := sorted(set(names) - known - qualified):
                 owner = f"part {key_text(parts[0].key)} has" if len(parts) == 1 else "the artifact's parts have"
                 raise AutoclaveError(f"{field}: {owner} no {unknown[0]!r}; it has {', '.join(sorted(known))}")
@@ -45,11 +45,12 @@ class Expectations:
 
 def _selected(named: Mapping[str, str], part: Part, specs: Sequence[TensorSpec]) -> dict[str, str]:
     """The entries of `named` about `specs`; one that names the part counts more."""
-    entries = ((spec.name, named.get(_qualified(part, spec.name), named.get(spec.name))) for spec in specs)
+    entries = ((spec.name, named.get(qualified_name(part, spec.name), named.get(spec.name))) for spec in specs)
     return {name: value for name, value in entries if value is not None}
 
 
-def _qualified(part: Part, name: str) -> str:
+def qualified_name(part: Part, name: str) -> str:
+    """What a tensor of one part is called where those of several parts are named."""
     return f"{key_text(part.key)}/{name}"
 
 

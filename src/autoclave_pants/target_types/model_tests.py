@@ -130,9 +130,10 @@ class DeviceRecordingField(OptionalSingleSourceField):
     help = help_text(
         """
         Outputs that a real device gave for the check inputs (seed 42), a file of this repository: they must come out bit for bit.
-        Either an `.npz` with one array for each output, by name, and `artifact_sha256` (32 values of uint8: the sha256 of the
-        artifact that ran on the device), or a check file (`.zst`) whose recorder is of the kind `device`. A recording of another
-        artifact fails the test: other kernels may compute other bits. Give `device_recording_sha256` with it.
+        Either an `.npz` with one array for each output, by name (`PART/NAME`, like `1928x1208/img`, if the artifact has several
+        parts), and `artifact_sha256` (32 values of uint8: the sha256 of the artifact that ran on the device), or a check file
+        (`.zst`) whose recorder is of the kind `device`. A recording of another artifact fails the test: other kernels may compute
+        other bits. Give `device_recording_sha256` with it.
 
             parity_test(
                 name="pop223-on-device",
