@@ -152,6 +152,10 @@ def test_reference_belongs_to_check(arguments: list[str], capsys: pytest.Capture
     [
         (["record", "model.pkl", "c", "--bisect", "model.pkl"], "parity record takes no --bisect"),
         (["record", "model.pkl", "c", "--device-recording", "o"], "parity record takes no --device-recording"),
+        (["record", "model.pkl", "c", "--report", "o"], "parity record takes no --report"),
+        (["record", "model.pkl", "c", "--tolerance", "0"], "parity record takes no --tolerance"),
+        (["replay", "model.pkl", "c", "--tolerance", "0"], "parity replay takes no --tolerance"),
+        (["replay", "model.pkl", "c", "--tolerance-reason", "r"], "parity replay takes no --tolerance-reason"),
         (["replay", "model.pkl", "c", "--launches", "o"], "parity replay takes no --launches"),
         (
             ["replay", "model.pkl", "c", "--bisect", "model.pkl"],

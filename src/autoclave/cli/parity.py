@@ -122,6 +122,10 @@ def run(args: argparse.Namespace) -> int:
     return (_bisect(args, CHECK[device]) or code) if args.bisect else code
 
 
+_EMULATED = ("--launches", "--bisect", "--require-hardware-evidence")
+"""What is for artifacts that run on an emulator."""
+
+
 def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
     """Raise `AutoclaveError` for an option that the action or the artifact's hardware has no use for."""
     recording = args.action == "record"
@@ -131,10 +135,13 @@ def _refuse_misplaced(args: argparse.Namespace, device: str) -> None:
         ("--bisect", args.bisect, not recording),
         ("--device-recording", args.device_recording, not recording),
         ("--require-hardware-evidence", args.require_hardware_evidence, not recording),
+        ("--report", args.report, not recording),
+        ("--tolerance", args.tolerance is not None, args.action == "check"),
+        ("--tolerance-reason", args.tolerance_reason, args.action == "check"),
     ):
         if given and not usable:
             raise AutoclaveError(f"parity {args.action} takes no {option}; see `autoclave parity --help`")
-        if given and device not in CHECK and option not in ("--seed", "--device-recording"):
+        if given and device not in CHECK and option in _EMULATED:
             raise AutoclaveError(f"{option} is for artifacts that run on an emulator; {args.artifact} is for {device}")
     if args.part and not args.bisect:
         raise AutoclaveError("--part is for --bisect; record, replay and check take all parts")
