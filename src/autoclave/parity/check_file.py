@@ -174,7 +174,10 @@ def _decompressed(path: Path, limit: int) -> bytes:
     """The one frame of the file at `path`, if it says beforehand that it has at most `limit` bytes."""
     content = bytearray()
     with path.open("rb") as file:
-        declared = zstandard.get_frame_parameters(file.read(18)).content_size
+        head = file.read(18)
+        if not head.startswith(zstandard.FRAME_HEADER):
+            raise ArtifactError("it is not a check file, which begins as a zstandard frame does")
+        declared = zstandard.get_frame_parameters(head).content_size
         if declared > limit:  # also if it is not declared: that is 2^64 - 1
             raise ArtifactError(f"it does not declare a size of at most {limit} bytes")
         file.seek(0)
