@@ -127,6 +127,13 @@ def test_another_output_has_no_reference() -> None:
         warp_outputs(part, {}, check_inputs(part, 42))
 
 
+def test_a_part_with_other_inputs_is_no_warp() -> None:
+    part = warp({"img": (6, 4, 8)})
+
+    with pytest.raises(AutoclaveError, match="is no warp: its inputs, outputs or metadata are others .*'frame'"):
+        warp_outputs(part, {}, {})
+
+
 @pytest.mark.parametrize(("unequal", "status"), [(0, "passed"), (1, "passed"), (2, "failed")])
 def test_one_pixel_in_a_thousand_may_differ(unequal: int, status: str) -> None:
     reference = np.zeros(1000, np.uint8)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoclave.artifact.model import Part
+from autoclave.artifact.reader import key_text
 from autoclave.driving.nv12 import Nv12Frame
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Array, Tensors
@@ -37,7 +38,15 @@ def warp_outputs(part: Part, metadata: Mapping[str, Any], inputs: Tensors) -> Te
     """
     if isinstance(part.key, str):
         raise AutoclaveError(f"the part {part.key} is no warp: a warp's key is a camera's size")
-    camera = Nv12Frame(*part.key)
+    try:
+        return _outputs(part, Nv12Frame(*part.key), metadata, inputs)
+    except (LookupError, StopIteration, TypeError, ValueError) as error:
+        raise AutoclaveError(
+            f"the part {key_text(part.key)} is no warp: its inputs, outputs or metadata are others ({error!r})"
+        ) from error
+
+
+def _outputs(part: Part, camera: Nv12Frame, metadata: Mapping[str, Any], inputs: Tensors) -> Tensors:
     shapes = {spec.name: spec.shape for spec in part.outputs}
     if set(shapes) == {LUMA}:
         return {LUMA: _monitored(camera, metadata["warp"], inputs).reshape(shapes[LUMA])}
