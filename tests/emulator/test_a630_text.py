@@ -10,20 +10,14 @@ from compiler.compile_action import action_environment
 from emulator import a630_kernels
 from emulator.a630_sample import DRIVING_MODEL, EXPRESSIONS, OTHER_PROGRAMS
 from emulator.a630_words import instruction_words
-from emulator.mesa_disassembly import LEAD, is_instruction, mesa_texts
+from emulator.mesa_disassembly import LEAD, differing, is_instruction, mesa_texts, spaced
 
-from autoclave.artifact.disassembly import a630
-from autoclave.emulator.a630.decoder import decode, decode_kernel
+from autoclave.emulator.a630.decoder import decode
 from autoclave.emulator.a630.encoder import encode
 from autoclave.emulator.a630.encoding.table import FORMS
 from autoclave.emulator.a630.instruction import Constant, Immediate, Instruction
 from autoclave.emulator.a630.text import text
 from autoclave.errors import UnknownInstruction
-
-
-def spaced(instruction: Instruction) -> str:
-    """The text, with white space as `autoclave disasm` has it."""
-    return " ".join(text(instruction).split())
 
 
 @pytest.mark.parametrize("sample", [DRIVING_MODEL, EXPRESSIONS, OTHER_PROGRAMS], ids=["model", "expressions", "others"])
@@ -39,13 +33,7 @@ def test_compiled_kernels_are_printed_as_mesa_prints_them() -> None:
     assert done.returncode == 0, done.stderr
     kernels = [bytes.fromhex(code) for code in json.loads(done.stdout)]
     assert len(kernels) >= 100
-
-    for code, printed in zip(kernels, a630.decode([("kernel", code) for code in kernels]), strict=True):
-        instructions = decode_kernel(code, "kernel")
-        assert [spaced(instruction) for instruction in instructions] == [line.text for line in printed]
-        assert [encode(instruction) for instruction in instructions] == [
-            instruction.bits for instruction in instructions
-        ]
+    assert differing([("kernel", code) for code in kernels]) == []
 
 
 MESA_COMPLAINS = {"dp2acc", "dp4acc", "wmm", "wmm.accu"}
