@@ -245,6 +245,7 @@ _TABLE = (
         "mull.u multiplies the low 16 bits of both sources, and gives the whole product.",
         "documented",
         "M",
+        "Of half sources one E cuts the product to 16 bits, in doubt.",
     ),
     Rule(
         "multiply-shifted",

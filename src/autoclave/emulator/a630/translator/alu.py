@@ -36,9 +36,7 @@ def unknown_arithmetic(instruction: Instruction) -> str | None:
     if instruction.saturate and name.startswith("sel."):
         return "with (sat), which does nothing on an a6xx"
     if name in FLOAT_RULES:
-        if half not in FLOAT_RULES[name].widths or instruction.extra:
-            return "of this width, or with (ei)"
-        return "with (sat)" if instruction.saturate and name.startswith("sel.") else None
+        return "of this width, or with (ei)" if half not in FLOAT_RULES[name].widths or instruction.extra else None
     if instruction.extra and (name != "add.u" or instruction.saturate):
         return "with (ei)"
     if name in INTEGER_RULES:
