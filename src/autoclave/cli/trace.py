@@ -88,9 +88,9 @@ def run(args: argparse.Namespace) -> int:
         places = _launches(part, number)
         call = _call(artifact, part, number, places, args)
         title = _title(artifact, number, call, len(places), args)
-    print(printable(title))
     with action_directory() as directory:
         request, names = _request(directory, part, places[args.launch], args)
+        print(printable(title))
         try:
             run_confined(directory, "autoclave.emulator.trace", request, names, args.sandbox)
         finally:
