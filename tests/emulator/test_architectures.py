@@ -1,20 +1,30 @@
 """What the emulated GPUs share: one model, compiled for each of them."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from emulator.a630_artifacts import example_inputs, expected_result, write_artifact
 from emulator.gfx1200_artifacts import ASTRAY, write_gfx1200_artifact
 
+import autoclave
 from autoclave.artifact.reader import open_artifact
 from autoclave.emulator.jit import BASELINE, PORTABLE, HostTarget, best_target
 from autoclave.emulator.model import EmulatedModel, Placement
 from autoclave.emulator.program import Sequence, Translation, pack_translations, unpack_translations
 from autoclave.emulator.shapes import artifact_work, pack_work, translate_work, unpack_work
 from autoclave.errors import ArtifactError, EmulationError, MemoryFault
+
+if TYPE_CHECKING:  # imported in processes of their own; said here so that Pants knows
+    import autoclave.emulator.a630.interpreter
+    import autoclave.emulator.a630.translator.kernel
+    import autoclave.emulator.rdna4.interpreter
+    import autoclave.emulator.rdna4.translator.kernel  # noqa: F401
 
 WRITERS: dict[str, Callable[[Path], str]] = {"a630": write_artifact, "gfx1200": write_gfx1200_artifact}
 
@@ -94,6 +104,28 @@ def test_malformed_host_code_is_refused(change: dict[str, object]) -> None:
 
     with pytest.raises(ArtifactError, match="malformed"):
         unpack_translations(packed)
+
+
+SHARED = ("elementary", "launch", "memory", "{gpu}.instruction", "{gpu}.launch", "{gpu}.code_object")
+"""Of the emulator, what interpreter and translator both import: constants, and what a launch and an instruction are."""
+
+
+@pytest.mark.parametrize("gpu", ["a630", "rdna4"])
+def test_the_second_implementation_shares_no_rule_with_the_first(gpu: str) -> None:
+    emulator = "autoclave.emulator."
+    first, second = (_imported(f"{emulator}{gpu}.{module}") for module in ("translator.kernel", "interpreter"))
+
+    shared = {name.removeprefix(emulator) for name in first & second if name.startswith(emulator)}
+
+    assert shared <= {gpu, *(name.format(gpu=gpu) for name in SHARED)}
+
+
+def _imported(module: str) -> set[str]:
+    """The modules that a process has which imports `module`."""
+    environment = {"PYTHONPATH": ":".join([str(Path(autoclave.__file__).parents[1]), *sys.path])}
+    script = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 def test_launches_of_two_gpus_are_no_sequence(tmp_path: Path) -> None:
