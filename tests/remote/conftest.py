@@ -67,7 +67,7 @@ def buildgrid_python() -> str | None:
 
 @pytest.fixture(scope="session")
 def bgd() -> Iterator[Path]:
-    """BuildGrid's command, installed for this session."""
+    """BuildGrid's command, installed once for all tests of a run."""
     own = f"python{sys.version_info.major}.{sys.version_info.minor}" == BUILDGRID_PYTHON
     python = sys.executable if own else buildgrid_python()
     if python is None:
