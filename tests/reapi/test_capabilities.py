@@ -16,6 +16,7 @@ GOOD = {
     "newest_api": (2, 3),
     "server_time": None,
 }
+EXECUTES = {"remote_store_address": "grpc://cache:1", "remote_execution": True}
 NOON = 1_800_014_400.0
 """2027-01-15 12:00 UTC."""
 
@@ -28,6 +29,8 @@ NOON = 1_800_014_400.0
         ({"execution": True}, {"remote_execution": True}, State.ok, "executes actions"),
         ({"oldest_api": None, "newest_api": None}, {}, State.ok, "API 2.0,"),
         ({}, {"remote_execution": True}, State.failed, "executes nothing"),
+        ({}, {**EXECUTES, "remote_execution_address": "grpc://cache:1"}, State.failed, "executes nothing"),
+        ({}, {**EXECUTES, "remote_execution_address": "grpc://farm:1"}, State.ok, "API 2.0"),
         ({"sha256": False}, {}, State.failed, "SHA-256"),
         ({"cache": False}, {}, State.failed, "no cache"),
         ({"oldest_api": (3, 0), "newest_api": (3, 1)}, {}, State.failed, "speaks the API 3.0 to 3.1"),

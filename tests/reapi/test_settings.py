@@ -60,8 +60,8 @@ SERVER = {"remote_store_address": "grpc://cache:50051"}
         (SERVER, True, State.failed),
         ({**SERVER, "remote_cache_read": True}, True, State.ok),
         ({**SERVER, "remote_cache_write": True}, False, State.warning),
-        ({**SERVER, "remote_execution": True}, True, State.ok),
-        ({**SERVER, "remote_execution": True, "remote_cache_read": True}, False, State.failed),
+        ({**SERVER, "remote_execution": True}, True, State.warning),
+        ({**SERVER, "remote_execution": True, "remote_cache_read": True}, True, State.ok),
     ],
 )
 def test_use_is_judged_by_what_pants_would_do(options: dict[str, object], required: bool, state: State) -> None:

@@ -156,6 +156,15 @@ def test_a_good_cache_is_found_good(steady_casd: RunningServer) -> None:
     assert states(found, State.warning) == {"action result"}
 
 
+def test_a_server_that_executes_is_found_good_as_pants_execution_toml_uses_it(execution: RunningServer) -> None:
+    workers = {"remote_execution": True, "remote_execution_address": execution.address, "remote_cache_write": False}
+    found = found_in(of_casd(execution, **workers))
+
+    assert states(found, State.failed) == set()
+    assert found["use"].seen == "Pants reads and executes remotely"
+    assert "executes actions" in found["capabilities"].seen
+
+
 def test_who_only_reads_from_a_cache_that_takes_all_is_warned(steady_casd: RunningServer) -> None:
     found = found_in(of_casd(steady_casd, remote_cache_write=False))
 

@@ -24,7 +24,9 @@ def judge_capabilities(can: Capabilities, settings: Settings) -> Finding:
     versions = ".".join(map(str, low)) + (f" to {'.'.join(map(str, high))}" if high != low else "")
     if not low[0] <= 2 <= high[0]:
         return failed(check, f"the server speaks the API {versions}; Pants speaks 2.0", fix)
-    if settings.remote_execution and not can.execution:
+    # Where actions are sent to another server, this one need not execute any.
+    executes = settings.remote_execution and settings.remote_execution_address in ("", settings.remote_store_address)
+    if executes and not can.execution:
         remedy = "configure workers on the server, or set " + option("remote_execution", "false")
         return failed(check, "the server executes nothing, but remote_execution is true", remedy)
     batch = f"{can.max_batch_bytes} bytes a batch" if can.max_batch_bytes else "batches of any size"

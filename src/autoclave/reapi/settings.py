@@ -97,12 +97,6 @@ def use(settings: Settings, required: bool) -> Finding:
         seen = "no remote cache is configured: remote_store_address (PANTS_REMOTE_STORE_ADDRESS) is not set"
         fix = option("remote_store_address", "grpc://HOST:PORT") + "; see docs/remote-cache.md"
         return failed(check, seen, fix) if required else Finding(check, State.skipped, seen)
-    if settings.remote_execution and (settings.remote_cache_read or settings.remote_cache_write):
-        return failed(
-            check,
-            "remote execution and the remote cache are both on, which Pants does not allow",
-            "with remote execution, leave remote_cache_read and remote_cache_write false: it uses the server's cache by itself",
-        )
     if not settings.used:
         seen = f"{settings.remote_store_address} is set, but neither remote_cache_read nor remote_cache_write: Pants does not use it"
         fix = option("remote_cache_read", "true") + ", and where results are to be kept, remote_cache_write as well"
@@ -110,6 +104,9 @@ def use(settings: Settings, required: bool) -> Finding:
     if settings.remote_cache_write and not settings.remote_cache_read:
         seen = "Pants writes to the cache, but does not read from it"
         return Finding(check, unused, seen, option("remote_cache_read", "true"))
+    if settings.remote_execution and not settings.remote_cache_read:
+        seen = "Pants executes remotely, but takes no results from the cache: it never lets the server look for them"
+        return Finding(check, State.warning, seen, option("remote_cache_read", "true"))
     words = {"remote_cache_read": "reads", "remote_cache_write": "writes", "remote_execution": "executes remotely"}
     return ok(check, "Pants " + " and ".join(text for name, text in words.items() if getattr(settings, name)))
 
