@@ -54,15 +54,16 @@ def upload(given: Mapping[str, Any], place: Place) -> None:
 
 
 def download(given: Mapping[str, Any], place: Place) -> None:
-    """One artifact by `name`, or all that match `pattern`, each in a folder of its own unless `merge-multiple`."""
+    """One artifact by `name`, or all that match `pattern`: each in a folder of its own unless `merge-multiple`, or if it is the only one."""
     target = place.workspace / given["path"]
     if "name" in given:
         if given["name"] not in place.artifacts:
             raise StepFailed(f"there is no artifact {given['name']}", {})
         shutil.copytree(place.artifacts[given["name"]], target, dirs_exist_ok=True)
         return
-    for name in (each for each in place.artifacts if fnmatch(each, given["pattern"])):
-        folder = target if given.get("merge-multiple") else target / name
+    found = [each for each in place.artifacts if fnmatch(each, given["pattern"])]
+    for name in found:
+        folder = target if given.get("merge-multiple") or len(found) == 1 else target / name
         shutil.copytree(place.artifacts[name], folder, dirs_exist_ok=True)
 
 
