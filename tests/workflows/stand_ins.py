@@ -59,7 +59,7 @@ def download(given: Mapping[str, Any], place: Place) -> None:
     if "name" in given:
         if given["name"] not in place.artifacts:
             raise StepFailed(f"there is no artifact {given['name']}", {})
-        shutil.copytree(place.artifacts[given["name"]], target, dirs_exist_ok=True)
+        shutil.copytree(place.artifacts[given["name"]], target, symlinks=True, dirs_exist_ok=True)
         return
     found = [each for each in place.artifacts if fnmatch(each, given["pattern"])]
     for name in found:

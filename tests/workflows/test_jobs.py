@@ -127,6 +127,12 @@ def results(run: Runner, workflow: str, **inputs: object) -> dict[str, str]:
     return {name: job.result for name, job in run.run(workflow, inputs).items()}
 
 
+def ended(head: str) -> dict[str, object]:
+    """What GitHub tells of the end of pull-request.yml for a stranger's commit."""
+    owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
+    return {"event": "pull_request", "id": 1, "head_repository": owner, "head_branch": "change", "head_sha": head}
+
+
 def test_only_a_catalogue_that_passes_parity_is_published(repository: Repository, gh: Path) -> None:
     repository.withdraw("good")
     repository.declare_as("bad", FAILING)
@@ -192,19 +198,20 @@ def test_a_pull_request_shows_what_it_does_to_artifacts_and_gets_it_as_a_comment
     assert "B  after/models/good/cpu/good_tinygrad.pkl: " in report
     assert "run: w: " in report and "float32 differ" in report
 
-    (run.artifacts["report"] / "report.txt").write_text(f"{report}@everyone <img src=x>\n```\n[link](http://x)\n")
-    owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
-    event = {"event": "pull_request", "id": 1, "head_repository": owner, "head_branch": "change", "head_sha": head}
+    hostile = "@everyone <img src=x>\n```\n[link](http://x)\rtext\r@somebody\r\n" + "\n" * 70_000
+    (run.artifacts["report"] / "report.txt").write_bytes((report + hostile).encode())
     (gh / "pulls.json").write_text(
         json.dumps([{"number": 6, "head": {"sha": "0" * 40}}, {"number": 7, "head": {"sha": head}}])
     )
-    comments = runner(repository, gh, workflow_run=event)
+    comments = runner(repository, gh, workflow_run=ended(head))
     comments.artifacts = run.artifacts
     assert results(comments, "pull-request-comment.yml") == {"comment": "success"}, "\n".join(comments.log)
-    posted = (gh / "posted.md").read_text().splitlines()
+    comment = (gh / "posted.md").read_bytes().decode()
+    posted = comment.splitlines()
     assert posted[0].startswith("<!-- autoclave")
-    assert "    @everyone <img src=x>" in posted
-    assert all(line.startswith("    ") for line in posted[3:])
+    assert {"    @everyone <img src=x>", "    [link](http://x)", "    text", "    @somebody"} <= set(posted)
+    assert all(line.startswith("    ") for line in posted[3:-1]) and "    ".startswith(posted[-1])
+    assert len(comment) < 65_536
     assert "api --method POST repos/owner/models/issues/7/comments" in (gh / "gh.log").read_text()
 
 
@@ -214,9 +221,7 @@ def test_a_comment_replaces_the_one_before_and_a_pull_request_that_moved_on_gets
     report = gh.parent / "report"
     report.mkdir()
     (report / "report.txt").write_text("nothing\n")
-    owner = {"full_name": "stranger/models", "owner": {"login": "stranger"}}
-    event = {"event": "pull_request", "id": 1, "head_repository": owner, "head_branch": "change", "head_sha": "1" * 40}
-    run = runner(repository, gh, workflow_run=event)
+    run = runner(repository, gh, workflow_run=ended("1" * 40))
     run.artifacts["report"] = report
     (gh / "pulls.json").write_text(json.dumps([{"number": 7, "head": {"sha": "2" * 40}}]))
     assert results(run, "pull-request-comment.yml") == {"comment": "success"}
@@ -232,3 +237,17 @@ def test_a_comment_replaces_the_one_before_and_a_pull_request_that_moved_on_gets
     (gh / "comments.json").write_text(json.dumps(comments))
     assert results(run, "pull-request-comment.yml") == {"comment": "success"}, "\n".join(run.log)
     assert "api --method PATCH repos/owner/models/issues/comments/3" in (gh / "gh.log").read_text()
+
+
+def test_a_report_that_is_a_link_is_not_posted(repository: Repository, gh: Path) -> None:
+    report = gh.parent / "report"
+    report.mkdir()
+    # What the job itself keeps from others, as its environment would be.
+    (gh.parent / "private.txt").write_text("private\n")
+    (report / "report.txt").symlink_to(gh.parent / "private.txt")
+    run = runner(repository, gh, workflow_run=ended("1" * 40))
+    run.artifacts["report"] = report
+    (gh / "pulls.json").write_text(json.dumps([{"number": 7, "head": {"sha": "1" * 40}}]))
+    assert results(run, "pull-request-comment.yml") == {"comment": "failure"}
+    assert "has no file report.txt" in "\n".join(run.log)
+    assert not (gh / "posted.md").exists()
