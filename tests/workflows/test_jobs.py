@@ -45,6 +45,10 @@ case "$*" in
     "release create "*) cp -r publication "{folder}/published" ;;
 esac
 """
+SUDO = """#!/bin/sh
+# Stands in for sudo, so that no step changes this machine.
+echo "$*" >> "{folder}/sudo.log"
+"""
 FAILING = """
 onnx_file(name="bad-onnx", source="bad.onnx")
 onnx_model(name="bad", source=":bad-onnx", hardware="cpu")
@@ -110,8 +114,9 @@ def gh(tmp_path: Path) -> Path:
     """A folder with the stand-in for GitHub's command, what it answers, and what it was asked."""
     folder = tmp_path / "gh"
     folder.mkdir()
-    (folder / "gh").write_text(GH.format(folder=folder))
-    (folder / "gh").chmod(0o755)
+    for name, script in (("gh", GH), ("sudo", SUDO)):
+        (folder / name).write_text(script.format(folder=folder))
+        (folder / name).chmod(0o755)
     (folder / "gh.log").touch()
     (folder / "comments.json").write_text("[]")
     return folder
