@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from e2e.catalogue_models import declare, tiny_model
 from workflows.runner import Runner
+
+from autoclave.servers.casd import start_casd
+from autoclave.servers.debian import BUILDBOX, programs
+from autoclave.servers.errors import ProgramsUnavailable
+from autoclave.servers.running import RunningServer
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CONTENTS = (
@@ -49,6 +56,7 @@ SUDO = """#!/bin/sh
 # Stands in for sudo, so that no step changes this machine.
 echo "$*" >> "{folder}/sudo.log"
 """
+SERVED = re.compile(r"remote cache: (\d+) hits, (\d+) misses, (\d+) errors, (\d+) written")
 FAILING = """
 onnx_file(name="bad-onnx", source="bad.onnx")
 onnx_model(name="bad", source=":bad-onnx", hardware="cpu")
@@ -98,6 +106,11 @@ class Repository:
     def withdraw(self, name: str) -> None:
         (self.root / f"models/BUILD.{name}").unlink()
 
+    def keep_in(self, store: Path) -> None:
+        """From now on jobs have this as Pants' local store, instead of this user's."""
+        (self.root / ".pants.rc").write_text(f'[GLOBAL]\nlocal_store_dir = "{store}"\n')
+        self.commit()
+
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
@@ -120,6 +133,18 @@ def gh(tmp_path: Path) -> Path:
     (folder / "gh.log").touch()
     (folder / "comments.json").write_text("[]")
     return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[RunningServer]:
+    """An empty cache."""
+    try:
+        folder = programs(BUILDBOX)
+    except ProgramsUnavailable as error:
+        pytest.skip(str(error))
+    server = start_casd(tmp_path / "casd", folder=folder)
+    yield server
+    server.stop()
 
 
 def runner(repository: Repository, gh: Path, **event: object) -> Runner:
@@ -180,6 +205,41 @@ def test_what_cannot_be_built_or_tested_is_refused(
     run = runner(repository, gh)
     assert results(run, "build-model.yml", source=source, hardware=hardware) == {"build": "failure"}
     assert f"::error::{message}" in "\n".join(run.log)
+    assert not run.artifacts
+
+
+def test_a_job_with_a_token_fills_the_cache_and_one_without_takes_from_it(
+    repository: Repository, gh: Path, cache: RunningServer
+) -> None:
+    compiled, served = [], []
+    for name, secrets in (("writes", {"AUTOCLAVE_CACHE_TOKEN": "a-token"}), ("reads", {})):
+        repository.keep_in(gh.parent / f"store-that-{name}")
+        run = runner(repository, gh)
+        run.variables = {"AUTOCLAVE_CACHE_ADDRESS": cache.address, "AUTOCLAVE_CACHE_INSTANCE": cache.instance}
+        run.secrets = secrets
+        found = results(run, "build-model.yml", source="models:good", hardware="cpu")
+        log = "\n".join(run.log)
+        assert found == {"build": "success"}, log
+        assert "this cache works" in log
+        compiled.append("Starting: Compile models:good" in log)
+        (step,) = (each for each in run.log if each.startswith("See that the cache served the build\n"))
+        (counts,) = SERVED.findall(step)
+        served.append([int(count) for count in counts])
+    assert compiled == [True, False]
+    (hits, misses, errors, written), second = served
+    assert (hits, errors) == (0, 0) and misses > 0 and written > 0
+    assert second[0] > 0 and second[1:] == [0, 0, 0]
+
+
+def test_a_job_whose_cache_cannot_be_used_fails_before_it_builds(
+    repository: Repository, gh: Path, cache: RunningServer
+) -> None:
+    run = runner(repository, gh)
+    run.variables = {"AUTOCLAVE_CACHE_ADDRESS": cache.address, "AUTOCLAVE_CACHE_INSTANCE": "nope"}
+    assert results(run, "build-model.yml", source="models:good", hardware="cpu") == {"build": "failure"}
+    log = "\n".join(run.log)
+    assert "PANTS_REMOTE_INSTANCE_NAME=main" in log
+    assert "Find the model and its parity tests" not in log
     assert not run.artifacts
 
 
