@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from e2e.catalogue_models import declare, tiny_model
 from remote.cache_fixtures import Kept
 from remote.cached_builds import artifact_of, build
@@ -41,11 +42,16 @@ def test_developers_take_what_ci_wrote_and_leave_nothing(
     assert kept_by(buildgrid) == before
 
 
-def test_expired_token_means_a_build_without_cache_and_a_warning(
-    buildgrid: BuildGrid, developer: Callable[..., Checkout], kept: Kept
+TOKENS = {"expired": ("ci", -60), "of nobody that is known": ("stranger", 3600), "none": ("", 0)}
+
+
+@pytest.mark.parametrize(("subject", "seconds"), TOKENS.values(), ids=TOKENS)
+def test_token_that_the_server_does_not_take_means_a_build_without_cache_and_a_warning(
+    buildgrid: BuildGrid, developer: Callable[..., Checkout], kept: Kept, subject: str, seconds: int
 ) -> None:
     checkout = developer()
-    built = build(checkout, *checkout.options(buildgrid, token=buildgrid.token("ci", seconds=-60)))
+    *others, token = checkout.options(buildgrid, token=buildgrid.token(subject, seconds))
+    built = build(checkout, *others, *([token] if subject else []))
 
     assert built.ran == kept.built.ran
     assert built.artifacts == kept.built.artifacts
