@@ -180,7 +180,8 @@ def runner(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def test_programs_that_are_not_there(runner: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
     ended = runner(f"--programs={tmp_path}", "--action=a", "--action-result=r")
     assert ended.returncode == 1
-    assert ended.stderr == f"legacy_outputs.py: buildbox-run-hosttools is not in {tmp_path}\n"
+    remedy = "name its folder by --programs=FOLDER"
+    assert ended.stderr == f"legacy_outputs.py: buildbox-run-hosttools is not in {tmp_path}: {remedy}\n"
 
 
 @pytest.mark.parametrize("content", [b"\xff\xff", b""], ids=["damaged", "without a command"])

@@ -184,7 +184,9 @@ class Storage:
     def program(self, name: str) -> str:
         """The path of one of buildbox' programs."""
         path = shutil.which(name, path=self._programs)
-        return path or fail(f"{name} is not in {self._programs or 'the folders of PATH'}")
+        return path or fail(
+            f"{name} is not in {self._programs or 'the folders of PATH'}: name its folder by --programs=FOLDER"
+        )
 
     def read(self, digest: bytes) -> bytes:
         """A blob."""

@@ -65,7 +65,7 @@ def _unprivileged() -> int:
         return pwd.getpwnam(UNPRIVILEGED).pw_uid
     except KeyError:
         raise ServerError(
-            f"PostgreSQL does not run as root, and this machine has no user {UNPRIVILEGED} to run it as"
+            f"PostgreSQL does not run as root, and this machine has no user {UNPRIVILEGED} to run it as: make one, or run this as another user than root"
         ) from None
 
 
@@ -104,5 +104,7 @@ def _ready(server: RunningServer) -> bool:
 def _binaries(folder: Path) -> Path:
     found = sorted(folder.glob("usr/lib/postgresql/*/bin"))
     if not found:
-        raise ServerError(f"{folder} has no PostgreSQL")
+        raise ServerError(
+            f"{folder} has no usr/lib/postgresql/*/bin: name a folder that PostgreSQL's packages were unpacked to"
+        )
     return found[-1]
