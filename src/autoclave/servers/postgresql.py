@@ -65,7 +65,8 @@ def _unprivileged() -> int:
         return pwd.getpwnam(UNPRIVILEGED).pw_uid
     except KeyError:
         raise ServerError(
-            f"PostgreSQL does not run as root, and this machine has no user {UNPRIVILEGED} to run it as: make one, or run this as another user than root"
+            f"PostgreSQL does not run as root, and this machine has no user {UNPRIVILEGED} to run it as: make one, or run this "
+            "as another user than root"
         ) from None
 
 
