@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from workflows.expressions import ExpressionError, condition, evaluate
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 CONTEXT = {"inputs": {"name": "models:a", "on": False, "empty": ""}, "needs": {"plan": {"outputs": {"count": "0"}}}}
 
 
@@ -65,3 +69,19 @@ def test_a_condition_implies_success_unless_it_asks_itself(text: str, failed: bo
         "cancelled": lambda: False,
     }
     assert condition(text, CONTEXT, functions) is holds
+
+
+@pytest.mark.parametrize(
+    ("hardware", "on_device", "machine"),
+    [
+        ("qcom", True, ["self-hosted", "tici"]),
+        ("chestnut", True, ["self-hosted", "chestnut"]),
+        ("cpu", True, ["ubuntu-24.04"]),
+        ("qcom", False, ["ubuntu-24.04"]),
+        ("chestnut", False, ["ubuntu-24.04"]),
+    ],
+)
+def test_on_device_chooses_the_machine_that_builds(hardware: str, on_device: bool, machine: list[str]) -> None:
+    declared = yaml.safe_load((CHECKOUT / ".github/workflows/build-model.yml").read_text())
+    inputs = {"hardware": hardware, "on_device": on_device}
+    assert evaluate(declared["jobs"]["build"]["runs-on"], {"inputs": inputs}) == machine

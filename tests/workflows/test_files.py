@@ -101,6 +101,9 @@ def test_every_job_ends_and_has_no_more_rights_than_it_needs(path: Path) -> None
 
 
 def test_code_of_pull_requests_sees_no_secrets_and_what_may_write_checks_nothing_out() -> None:
-    assert "secrets." not in (GITHUB / "workflows/pull-request.yml").read_text()
+    for name in ("pull-request.yml", "ci.yml"):
+        assert "secrets." not in (GITHUB / "workflows" / name).read_text()
+        for job in load(GITHUB / "workflows" / name)["jobs"].values():
+            assert job["runs-on"] == "ubuntu-24.04", "a machine of GitHub's, that is thrown away"
     comment = (GITHUB / "workflows/pull-request-comment.yml").read_text()
     assert "actions/checkout" not in comment and "uses: ./" not in comment
