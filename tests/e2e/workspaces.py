@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +39,22 @@ class Workspace:
 
     def pants(self, *args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run ./pants without a daemon, as CI does; the caller judges the exit code."""
-        return subprocess.run(
-            ["./pants", "--pants-config-files=pants.ci.toml", f"--local-store-dir={self.store}", *args],
-            cwd=self.root,
-            env={**os.environ, **(env or {})},
-            capture_output=True,
-            text=True,
-        )
+        with temporary_files_gone({**os.environ, **(env or {})}) as variables:
+            return subprocess.run(
+                ["./pants", "--pants-config-files=pants.ci.toml", f"--local-store-dir={self.store}", *args],
+                cwd=self.root,
+                env=variables,
+                capture_output=True,
+                text=True,
+            )
+
+
+@contextmanager
+def temporary_files_gone(variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """`variables` with a folder of its own for temporary files: Pants leaves there what its sandboxes had as inputs."""
+    with tempfile.TemporaryDirectory(prefix="autoclave-pants-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o1777)
+        yield {**variables, "TMPDIR": folder}
 
 
 def copy_checkout(place: Path, store: Path) -> Workspace:

@@ -218,6 +218,18 @@ def test_an_output_that_nothing_changes_is_a_constant() -> None:
     assert result.message == "0 of 2 inputs, varied alone, change it: it is a constant, whatever the model is shown"
 
 
+def test_a_slice_that_no_input_changes_is_named_and_padding_is_not() -> None:
+    slices = {"plan": slice(0, 1), "lead": slice(1, 3), "pad": slice(3, 4)}
+    varied = [f32(1.5, 2.0, 3.0, 0.0), f32(1.0, 2.0, 3.0, 0.0)]
+    result = dependence_gate("outputs", f32(1.0, 2.0, 3.0, 0.0), varied, slices)
+    assert result.status == "failed"
+    assert result.message == (
+        "1 of 2 inputs, varied alone, change it, but not its slices lead: they are constants, whatever the model is shown"
+    )
+    varied[1] = f32(1.0, 2.0, 3.5, 0.0)
+    assert dependence_gate("outputs", f32(1.0, 2.0, 3.0, 0.0), varied, slices).status == "passed"
+
+
 @pytest.mark.parametrize(("value", "worst"), [(3.0, "plan"), (NAN, "lead")])
 def test_the_slice_with_the_largest_error_is_named(value: float, worst: str) -> None:
     reference, actual = f32(1, 2, 2, 0)[np.newaxis], f32(1, 3, 2, 0.25)[np.newaxis]

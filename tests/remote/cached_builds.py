@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from e2e.workspaces import temporary_files_gone
 from onnx import TensorProto, helper, numpy_helper
 
 if TYPE_CHECKING:
@@ -89,26 +90,29 @@ def build(
     """
     command = ["./pants", "--pants-config-files=pants.ci.toml", f"--local-store-dir={checkout.store}", "--stats-log"]
     backends = () if whole else BACKEND_ALONE
-    process = subprocess.Popen(
-        [*command, *backends, *options, "package", "models::"],
-        cwd=checkout.root,
-        env=os.environ if env is None else env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        user=user,
-        group=user,
-        extra_groups=None if user is None else [],
-    )
     lines = []
-    for line in process.stderr or ():
-        lines.append(line)
-        if then and until in line:
-            then()
-            then = None
+    with (
+        temporary_files_gone(os.environ if env is None else env) as variables,
+        subprocess.Popen(
+            [*command, *backends, *options, "package", "models::"],
+            cwd=checkout.root,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
+        ) as process,
+    ):
+        for line in process.stderr or ():
+            lines.append(line)
+            if then and until in line:
+                then()
+                then = None
     log = "".join(lines)
-    assert process.wait() == 0, log
+    assert process.returncode == 0, log
     assert then is None, f"the build never said {until!r}:\n{log}"
     counters = {name: int(count) for name, count in COUNTER.findall(log)}
     told = json.loads((checkout.root / "dist/cache-report.json").read_text())

@@ -3,7 +3,6 @@
 `interpretations` has those that there are. What takes a kernel or an instruction takes one of its own GPU only.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,9 +34,12 @@ class Interpreter(Protocol):
     ) -> int:
         """Run some units (all if None) of one workgroup; returns how many instructions their threads executed.
 
-        What they write goes to `overlay`, whose bytes they also read. observed: the unit that an observer sees.
+        What they write goes to `overlay`, whose bytes they also read. observed: the unit that an observer sees, or `executed` counts.
         Raises `MemoryFault`, `BudgetExceeded` or `UnknownInstruction`, each with kernel, pc and what was wrong.
         """
+
+    def executed(self) -> tuple[tuple[Any, int], ...]:
+        """Instructions that observed units have executed, and how often, repetitions counted one by one; none if an observer saw them."""
 
 
 class Trace(Protocol):
@@ -60,7 +62,7 @@ class Interpretation:
     """What interprets a GPU's kernels.
 
     unit: threads that are interpreted as one: 1, or those of a wave.
-    interpreter: of a kernel. counter: likewise; it counts the instructions that the observed unit executes, repetitions one by one.
+    interpreter: of a kernel.
     works_together: whether units of a workgroup see each other's work. changes_buffers_in_turn: whether workgroups do, by atomics.
     decode, disassembly: a kernel's instructions, and as lines of text, from its code and its name.
     operations: the names of what an instruction does, which are two where it is a pair.
@@ -70,7 +72,6 @@ class Interpretation:
 
     unit: int
     interpreter: Callable[[Any], Interpreter]
-    counter: Callable[[Any, Counter[Any]], Interpreter]
     works_together: Callable[[Iterable[Any]], bool]
     changes_buffers_in_turn: Callable[[Iterable[Any]], bool]
     decode: Callable[[bytes, str], tuple[Any, ...]]

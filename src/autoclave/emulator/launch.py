@@ -19,6 +19,8 @@ MAX_CONSTANT_BYTES = 1 << 13
 class KernelCode(Protocol):
     """What the emulators have to know of a kernel of any GPU. Each GPU's package has a record of its own, frozen and hashable."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def architecture(self) -> str:
         """The GPU: a name of `autoclave.emulator.architectures`."""

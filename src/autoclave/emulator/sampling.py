@@ -114,11 +114,12 @@ def cross_check(
 def _interpret(
     interpreter: Interpreter, launch: Launch, overlay: Overlay, budget: int, chosen: Iterable[Sample]
 ) -> tuple[list[Sample], int]:
-    """Run samples until the next one, if it is as long as the last, would exceed `budget`; at least one."""
+    """Run samples until the next one, if it is as long as the last, would exceed `budget`; at least one, whose first unit is observed."""
     samples: list[Sample] = []
     spent = 0
     for sample in chosen:
-        last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.units, LONGEST)
+        observed = None if samples else 0
+        last = interpreter.run_workgroup(launch, sample.workgroup, overlay, sample.units, LONGEST, observed)
         samples.append(sample)
         spent += last
         if spent + last > budget:

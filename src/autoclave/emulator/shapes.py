@@ -4,6 +4,7 @@ import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -76,9 +77,14 @@ def chosen_target(work: Work, target: HostTarget) -> HostTarget:
     """
     if target.quick or not work.threads:
         return replace(target, quick=True)
-    extent = architecture_of(work.shape.kernel).extent(work.shape.kernel)
-    turns = LOOPS if extent.loops else 1
-    return replace(target, quick=work.threads * extent.instructions * turns < WORTHWHILE)
+    return replace(target, quick=work.threads * _turns(work.shape.kernel) < WORTHWHILE)
+
+
+@lru_cache(maxsize=1024)
+def _turns(kernel: KernelCode) -> int:
+    """Instructions that a thread of `kernel` is taken to execute. Remembered: the parts of an artifact ask for all its kernels."""
+    extent = architecture_of(kernel).extent(kernel)
+    return extent.instructions * (LOOPS if extent.loops else 1)
 
 
 def translate_work(

@@ -3,9 +3,10 @@
 An interpreter makes of a kernel blocks of steps (closures over the state of one thread or wave); here is what runs them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 from autoclave.emulator.launch import Size3
 from autoclave.errors import BudgetExceeded
@@ -32,15 +33,33 @@ def behind_barrier(successor: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Instructions without a branch in or out: `weight` of them, repetitions counted, the one that leaves included."""
+    """`instructions` without a branch in or out, the one that leaves included: `weight` of them, repetitions counted."""
 
     steps: tuple[Step, ...]
     weight: int
     leave: Leave
+    instructions: tuple[Any, ...]
 
 
 Blocks = Mapping[int, Block]
 """The reachable blocks of a kernel, by where they begin."""
+
+
+def counting(blocks: Blocks, entries: Counter[int]) -> Blocks:
+    """The same blocks, which also count in `entries` how often each is begun."""
+
+    def counted(pc: int, block: Block) -> Block:
+        def count() -> None:
+            entries[pc] += 1
+
+        return replace(block, steps=(count, *block.steps))
+
+    return {pc: counted(pc, block) for pc, block in blocks.items()}
+
+
+def executed(blocks: Blocks, entries: Mapping[int, int]) -> Iterator[tuple[Any, int]]:
+    """Instructions, and how often each was executed if blocks were begun as often as `entries` says; repetitions are not counted."""
+    return ((instruction, times) for pc, times in entries.items() for instruction in blocks[pc].instructions)
 
 
 class State[Saved](Protocol):

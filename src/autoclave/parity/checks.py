@@ -22,6 +22,7 @@ from autoclave.parity.hardware import Hardware, Ways, way_of
 from autoclave.parity.references import reference_results
 from autoclave.parity.replay import Expectations, replay_part
 from autoclave.parity.report import PartReport, Report
+from autoclave.parity.slices import output_slices
 from autoclave.parity.tolerance import Tolerance, resolve_tolerance
 
 EXIT_CODES: dict[Status, int] = {"passed": 0, "warning": 0, "failed": 1, "unverified": 3}
@@ -100,7 +101,7 @@ def _results(
     part_check = check.part(part.key)
     expectations = _expectations(request).of(part)
     runner = hardware.open(artifact, part, request, replays=True)
-    outputs, results = replay_part(runner, part_check, expectations)
+    outputs, results = replay_part(runner, part_check, expectations, output_slices(artifact))
     yield from results
     yield from hardware.further_results(runner, part_check, request)
     yield from reference_results(artifact, runner, part_check, outputs, request, tolerance)

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from autoclave.driving.behaviour import PAD
 from autoclave.native.model import Array, Tensors
 from autoclave.parity.tolerance import Tolerance
 
@@ -109,13 +110,25 @@ def sensitivity_gate(input_name: str, baseline: Tensors, varied: Tensors, unused
     return GateResult(REPLAY, "sensitivity", input_name, status, message, figures)
 
 
-def dependence_gate(output: str, baseline: Array, varied: Collection[Array]) -> GateResult:
-    """The output changes with one input at least: `varied` is what it was with each of them varied alone."""
+def dependence_gate(
+    output: str, baseline: Array, varied: Collection[Array], slices: Mapping[str, slice] = NO_SLICES
+) -> GateResult:
+    """The output changes with one input at least: `varied` is what it was with each of them varied alone.
+
+    Each of `slices` of the last axis has to, too, but padding.
+    """
     changed = sum(bool((_bits(baseline) != _bits(other)).any()) for other in varied)
     message = f"{changed} of {len(varied)} inputs, varied alone, change it"
+    constant = [
+        name
+        for name, where in slices.items()
+        if name != PAD and not any((_bits(baseline[..., where]) != _bits(other[..., where])).any() for other in varied)
+    ]
     if not changed:
         message += ": it is a constant, whatever the model is shown"
-    status: Status = "passed" if changed else "failed"
+    elif constant:
+        message += f", but not its slices {', '.join(constant)}: they are constants, whatever the model is shown"
+    status: Status = "failed" if constant or not changed else "passed"
     return GateResult(REPLAY, "dependence", output, status, message, {"inputs": float(changed)})
 
 

@@ -16,13 +16,13 @@ from typing import Any, Protocol
 from autoclave.artifact.model import Part, TensorSpec
 from autoclave.artifact.reader import Artifact
 from autoclave.driving.kinds import Kind
-from autoclave.driving.metadata import OUTPUT, DrivingMetadata
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
 from autoclave.native.tensor_files import read_tensors
 from autoclave.parity.check_file import PartCheck
 from autoclave.parity.gates import NO_SLICES, REFERENCE, GateResult, pixels_gate, reference_gate, skipped
 from autoclave.parity.hardware import Runner
+from autoclave.parity.slices import output_slices
 from autoclave.parity.steps import own_state, step_results
 from autoclave.parity.tolerance import Tolerance
 from autoclave.parity.warp_reference import EQUAL_SHARE, warp_outputs
@@ -57,7 +57,7 @@ def reference_results(
     if references is None:
         yield skipped(REFERENCE, NO_REFERENCE)
         return
-    slices = _output_slices(artifact)
+    slices = output_slices(artifact)
     for spec in part.outputs:
         expected, varied = (_reference_of(spec, tensors) for tensors in references)
         named = slices.get(spec.name, NO_SLICES)
@@ -67,14 +67,6 @@ def reference_results(
         yield from step_results(runner, model.run, state, check.seed, tolerance)
     elif own_state(part, state):
         yield skipped(REFERENCE, NO_STEPS)
-
-
-def _output_slices(artifact: Artifact) -> dict[str, Mapping[str, slice]]:
-    """Where the outputs of a driving model's parts lie, by the tensor that they are in."""
-    if "driving" not in artifact.header.metadata:
-        return {}
-    parts = DrivingMetadata.from_json(artifact.header.metadata["driving"]).parts
-    return {OUTPUT if len(parts) == 1 else name: part.output_slices for name, part in parts.items()}
 
 
 def _own_state(artifact: Artifact) -> list[list[str]]:

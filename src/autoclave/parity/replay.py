@@ -8,9 +8,19 @@ from autoclave.artifact.reader import key_text
 from autoclave.errors import AutoclaveError
 from autoclave.native.model import Tensors
 from autoclave.parity.check_file import PartCheck
-from autoclave.parity.gates import GateResult, dependence_gate, finite_gate, pinned_gate, replay_gate, sensitivity_gate
+from autoclave.parity.gates import (
+    NO_SLICES,
+    GateResult,
+    dependence_gate,
+    finite_gate,
+    pinned_gate,
+    replay_gate,
+    sensitivity_gate,
+)
 from autoclave.parity.hardware import Runner
 from autoclave.parity.inputs import varied_input
+
+Slices = Mapping[str, Mapping[str, slice]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +64,17 @@ def qualified_name(part: Part, name: str) -> str:
     return f"{key_text(part.key)}/{name}"
 
 
-def replay_part(model: Runner, check: PartCheck, expectations: Expectations) -> tuple[Tensors, list[GateResult]]:
-    """The outputs of one part for its check inputs, and what the gates of rung 3 say."""
+def replay_part(
+    model: Runner, check: PartCheck, expectations: Expectations, slices: Slices
+) -> tuple[Tensors, list[GateResult]]:
+    """The outputs of one part for its check inputs, and what the gates of rung 3 say. `slices` of outputs, by their names."""
     outputs = model.run(check.inputs)
-    return outputs, list(_results(model, check, outputs, expectations))
+    return outputs, list(_results(model, check, outputs, expectations, slices))
 
 
-def _results(model: Runner, check: PartCheck, outputs: Tensors, expectations: Expectations) -> Iterator[GateResult]:
+def _results(
+    model: Runner, check: PartCheck, outputs: Tensors, expectations: Expectations, slices: Slices
+) -> Iterator[GateResult]:
     for name, actual in outputs.items():
         yield replay_gate(name, check.outputs[name], actual)
         yield finite_gate(name, actual)
@@ -72,7 +86,8 @@ def _results(model: Runner, check: PartCheck, outputs: Tensors, expectations: Ex
         yield sensitivity_gate(spec.name, outputs, seen[-1], expectations.unused.get(spec.name))
     if len(expectations.unused) < len(model.part.inputs):
         for name, actual in outputs.items():
-            yield dependence_gate(name, actual, [varied[name] for varied in seen])
+            named = slices.get(name, NO_SLICES)
+            yield dependence_gate(name, actual, [varied[name] for varied in seen], named)
     again = model.run(check.inputs)
     for name, actual in again.items():  # nothing of the runs in between may have stayed behind
         yield replay_gate(name, check.outputs[name], actual, gate="repeat")

@@ -21,6 +21,7 @@ from .errors import (
 from .loader import load
 from .model import LoadedPart, Model
 from .outputs import Output
+from .replay import Replay
 
 __all__ = [
     "DeviceError",
@@ -30,6 +31,7 @@ __all__ = [
     "LoadedPart",
     "Model",
     "Output",
+    "Replay",
     "StaleOutput",
     "SyntheticRefused",
     "Unverified",

@@ -1,16 +1,20 @@
 """A loaded model: its parts, ready to run, and the state that they feed back."""
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from .check_file import read_check_header, read_recordings
 from .device import Device
-from .errors import FormatError, InputError
+from .errors import FormatError, InputError, VerificationError
 from .file import ArtifactFile
 from .interface import Launch
 from .memory import Memory
 from .outputs import Output, check_output, input_bytes, nbytes, put_output
 from .records import Argument, Call, Copy, Part, PartKey, Program, Span, Tensor, arguments, key_text
+from .replay import Replay, replay
 
 
 class LoadedPart:
@@ -97,6 +101,7 @@ class Model:
         self._memory = Memory(artifact, set(self.state))
         self._kernels: dict[tuple[Device, int, int], Launch] = {}
         self._artifact: ArtifactFile | None = artifact
+        self._recorded_parts = header.parts
         self._parts: dict[PartKey, LoadedPart] = {}
         try:
             self._parts = self._load(header.parts, devices)
@@ -128,6 +133,18 @@ class Model:
         for name, following in self.state.items():
             if following in outputs:
                 self._memory.feed_back(name, outputs[following])
+
+    def replay(self, check: str | os.PathLike[str], runs: int = 1) -> Replay:
+        """Run every part on the inputs that the check file `check` holds, `runs` times, and compare what comes out.
+
+        Forgets all state. Raises `VerificationError` unless the file is of this artifact, which `load` must have been given evidence for,
+        and `LoadError` if runs differ from each other.
+        """
+        path = Path(check)
+        bound = read_check_header(path).get("artifact_sha256")
+        if self.sha256 is None or bound != self.sha256:
+            raise VerificationError(f"{path}: it is of artifact {bound}, the model was loaded from {self.sha256}")
+        return replay(self, self.sha256, read_recordings(path, self._recorded_parts), runs)
 
     def close(self) -> None:
         """Give the devices' memory back. The parts cannot run any more."""

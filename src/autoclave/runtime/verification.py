@@ -1,21 +1,12 @@
 """Whether an artifact is the one that was meant: by its sha256, a provenance statement, or a check file that is bound to it."""
 
-import json
-import struct
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
+from .check_file import parse_object, read_check_header, require_parts
 from .errors import SyntheticRefused, Unverified, VerificationError
 from .file import ArtifactFile
-from .records import Part, Tensor
 
-_CHECK_MAGIC = b"\x8aATCHCK\n"
-_CHECK_FORMAT = 1
-_CHECK_PREAMBLE = struct.Struct("<8sIQ")
-_MAX_CHECK_HEADER = 1 << 20
-_MAX_WINDOW = 1 << 25
 _MAX_PROVENANCE = 4 << 20
 
 
@@ -56,9 +47,9 @@ def verify(artifact: ArtifactFile, evidence: Evidence) -> str | None:
     if evidence.provenance is not None:
         _require_equal(artifact, actual, _subject(evidence.provenance, artifact.path.name), str(evidence.provenance))
     if evidence.check is not None:
-        header = _check_header(evidence.check)
+        header = read_check_header(evidence.check)
         _require_equal(artifact, actual, header.get("artifact_sha256"), str(evidence.check))
-        _require_parts(artifact, header, evidence.check)
+        require_parts(header, artifact.header.parts, evidence.check)
     return actual
 
 
@@ -69,75 +60,12 @@ def _require_equal(artifact: ArtifactFile, actual: str, expected: object, source
 
 def _subject(provenance: Path, name: str) -> str:
     """The sha256 that the statement gives for the file `name`."""
-    statement = _json(_read(provenance, _MAX_PROVENANCE), provenance)
+    statement = parse_object(_read(provenance, _MAX_PROVENANCE), provenance)
     subjects = statement.get("subject") if statement.get("_type") == "https://in-toto.io/Statement/v1" else None
     for subject in subjects if isinstance(subjects, list) else ():
         if isinstance(subject, dict) and subject.get("name") == name and isinstance(subject.get("digest"), dict):
             return str(subject["digest"].get("sha256"))
     raise VerificationError(f"{provenance}: no in-toto statement with a subject {name!r}")
-
-
-def _check_header(path: Path) -> dict[str, Any]:
-    """The header of the check file at `path`; the tensors behind it stay compressed."""
-    start = _decompressed(path, _CHECK_PREAMBLE.size + _MAX_CHECK_HEADER)
-    if len(start) < _CHECK_PREAMBLE.size:
-        raise VerificationError(f"{path}: not a check file: cut short")
-    magic, version, length = _CHECK_PREAMBLE.unpack_from(start)
-    if magic != _CHECK_MAGIC or version != _CHECK_FORMAT or length > _MAX_CHECK_HEADER:
-        raise VerificationError(f"{path}: not a check file of format {_CHECK_FORMAT}")
-    return _json(start[_CHECK_PREAMBLE.size : _CHECK_PREAMBLE.size + length], path)
-
-
-def _decompressed(path: Path, most: int) -> bytes:
-    """The first `most` bytes of what is in the zstandard file at `path`."""
-    for module in ("compression.zstd", "zstandard", "backports.zstd"):
-        try:
-            zstd = import_module(module)
-        except ImportError:
-            continue
-        try:
-            with path.open("rb") as file:
-                if module == "zstandard":
-                    stream = zstd.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(file)
-                else:
-                    stream = zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: 25})
-                return bytes(stream.read(most))
-        except (OSError, EOFError, zstd.ZstdError) as error:
-            raise VerificationError(f"{path}: cannot be read as a check file: {error}") from error
-    raise VerificationError(
-        f"{path}: reading it needs Python 3.14 or the package zstandard; or give the sha256 instead"
-    )
-
-
-def _require_parts(artifact: ArtifactFile, check: dict[str, Any], path: Path) -> None:
-    """The check file must have recorded just the parts, inputs and outputs that the artifact has."""
-    recorded = check.get("parts")
-    found = [_recorded_part(part) for part in recorded] if isinstance(recorded, list) else []
-    for part in artifact.header.parts:
-        if not any(_fits(part, each) for each in found):
-            raise VerificationError(f"{path}: it has no part {part.key} with the artifact's inputs and outputs")
-
-
-def _recorded_part(part: Any) -> tuple[object, list[object], list[object]]:
-    if not isinstance(part, dict):
-        return None, [], []
-    return part.get("key"), _recorded(part.get("inputs")), _recorded(part.get("outputs"))
-
-
-def _fits(part: Part, recorded: tuple[object, list[object], list[object]]) -> bool:
-    key, inputs, outputs = recorded
-    expected = part.key if isinstance(part.key, str) else list(part.key)
-    return key == expected and inputs == _described(part.inputs) and outputs in ([], _described(part.outputs))
-
-
-def _recorded(tensors: Any) -> list[object]:
-    if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
-        return [None]
-    return [[tensor.get(field) for field in ("name", "dtype", "shape")] for tensor in tensors]
-
-
-def _described(tensors: tuple[Tensor, ...]) -> list[object]:
-    return [[tensor.name, tensor.dtype, list(tensor.shape)] for tensor in tensors]
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -149,13 +77,3 @@ def _read(path: Path, most: int) -> bytes:
     if len(data) > most:
         raise VerificationError(f"{path}: larger than {most} bytes")
     return data
-
-
-def _json(data: bytes, path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise VerificationError(f"{path}: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise VerificationError(f"{path}: expected a JSON object")
-    return value

@@ -4,13 +4,19 @@ It has neither passwords nor TLS, so it listens on this machine's loopback addre
 actions, too.
 """
 
+import shutil
 from pathlib import Path
 
 from autoclave.servers.debian import BUILDBOX, programs
+from autoclave.servers.errors import ServerError
 from autoclave.servers.runner import write_runner
 from autoclave.servers.running import HOST, RunningServer, ServerCommand, answers, check_port, free_port
 
 INSTANCE = "main"
+
+RESERVED_GB = 2
+"""casd drops what it holds, whatever its quota, rather than leave less than this of its disk to others."""
+NEEDED_GB = 3
 
 
 def start_casd(
@@ -35,7 +41,7 @@ def start_casd(
         upstream: "http://HOST:PORT" of another storage: this one gets from there what it lacks, and hands on what it is given.
 
     Raises:
-        ServerError: the port is taken, the programs cannot be had, or it does not serve.
+        ServerError: the port is taken, the disk is almost full, the programs cannot be had, or it does not serve.
     """
     if port:
         check_port(port)
@@ -43,11 +49,13 @@ def start_casd(
     folder = folder or programs(BUILDBOX)
     data = data.absolute()
     data.mkdir(parents=True, exist_ok=True)
+    require_room(data, shutil.disk_usage(data).free)
     arguments: list[str | Path] = [
         folder / "usr/bin/buildbox-casd",
         f"--bind={HOST}:{port}",
         *instance_options(upstream),
         f"--quota-high={quota}",
+        f"--reserved={RESERVED_GB}G",
         "--log-level=warning",
     ]
     if jobs:
@@ -57,6 +65,15 @@ def start_casd(
     command = ServerCommand("buildbox-casd", (*arguments, data), log or data.with_name(f"{data.name}.log"))
     server = RunningServer(f"grpc://localhost:{port}", INSTANCE, data, command, serves=lambda _: answers(port))
     return server.start()
+
+
+def require_room(data: Path, free: int) -> None:
+    """Raise `ServerError` if `free` bytes on the disk of `data` are too few for casd to hold anything for long."""
+    if free < NEEDED_GB << 30:
+        raise ServerError(
+            f"{data}: its disk has {free / (1 << 30):.1f} GB left, and casd needs {NEEDED_GB}: it leaves {RESERVED_GB} GB to others "
+            "by dropping what it has just been given, so that builds would miss files; make room, or use a folder on another disk"
+        )
 
 
 def instance_options(upstream: str | None) -> tuple[str, ...]:

@@ -1,14 +1,10 @@
 """The a630's interpreter as the emulator's core sees it."""
 
-from collections import Counter
-
 from autoclave.emulator.a630.arithmetic import RULES
 from autoclave.emulator.a630.arithmetic_use import rules_of
 from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.instruction import Instruction
 from autoclave.emulator.a630.interpreter import Interpreter
-from autoclave.emulator.a630.launch import KernelCode
-from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.a630.sharing import changes_buffers_in_turn, works_together
 from autoclave.emulator.a630.text import text
 from autoclave.emulator.a630.trace import Executed, trace_thread
@@ -16,17 +12,6 @@ from autoclave.emulator.a630.trace_lines import line
 from autoclave.emulator.interpretation import Interpretation
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.trace_lines import Execution, Report
-from autoclave.emulator.turns import Step
-
-
-def _counter(kernel: KernelCode, counts: Counter[Instruction]) -> Interpreter:
-    def observe(machine: Machine, instruction: Instruction, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        def count() -> None:
-            counts[instruction] += 1 + instruction.repeat
-
-        return (count, *steps)
-
-    return Interpreter(kernel, observe)
 
 
 def _disassembly(code: bytes, name: str) -> list[str]:
@@ -47,7 +32,6 @@ def _trace(launch: Launch, workgroup: Size3, thread: int, report: Report) -> int
 A630 = Interpretation(
     unit=1,
     interpreter=Interpreter,
-    counter=_counter,
     works_together=works_together,
     changes_buffers_in_turn=changes_buffers_in_turn,
     decode=decode_kernel,

@@ -8,6 +8,7 @@ else. Each instruction becomes a closure over its operands once; threads of a wo
     interpreter.run_workgroup(launch, (0, 0, 0), overlay)   # reads the launch's memory, writes to the overlay alone
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from autoclave.emulator.a630.decoder import INSTRUCTION_SIZE, decode_kernel
@@ -23,7 +24,7 @@ from autoclave.emulator.a630.machine import Machine
 from autoclave.emulator.interpretation import DEFAULT_BUDGET
 from autoclave.emulator.launch import Launch, Size3, check_workgroup, thread_count
 from autoclave.emulator.overlay import Overlay
-from autoclave.emulator.turns import Block, Step, run_in_turn
+from autoclave.emulator.turns import Block, Blocks, Step, counting, executed, run_in_turn
 from autoclave.errors import EmulationError, UnknownInstruction
 
 MAX_INSTRUCTIONS = 1 << 16
@@ -61,7 +62,16 @@ class Interpreter:
         self._machine = Machine(kernel)
         self.instructions = decode_kernel(kernel.code, kernel.name)
         self._blocks = _blocks(self._machine, self.instructions, None)
-        self._observed = self._blocks if observer is None else _blocks(self._machine, self.instructions, observer)
+        self._entries = Counter[int]()
+        if observer is None:
+            self._observed = counting(self._blocks, self._entries)
+        else:
+            self._observed = _blocks(self._machine, self.instructions, observer)
+
+    def executed(self) -> tuple[tuple[Instruction, int], ...]:
+        """As `emulator.interpretation.Interpreter`'s."""
+        counts = executed(self._blocks, self._entries)
+        return tuple((instruction, times * (1 + instruction.repeat)) for instruction, times in counts)
 
     def run_workgroup(
         self,
@@ -72,7 +82,7 @@ class Interpreter:
         budget: int = DEFAULT_BUDGET,
         observed: int | None = None,
     ) -> int:
-        """As `interpret_workgroup`; units are threads. `observed`: the one whose instructions the observer sees."""
+        """As `interpret_workgroup`; units are threads. `observed`: the one whose instructions the observer sees, or `executed` counts."""
         check_workgroup(launch, workgroup)
         machine = self._machine
         machine.bind(launch, overlay)
@@ -97,7 +107,7 @@ def _chosen(launch: Launch, threads: Iterable[int] | None) -> list[int]:
     return chosen
 
 
-def _blocks(machine: Machine, instructions: Sequence[Instruction], observer: Observer | None) -> dict[int, Block]:
+def _blocks(machine: Machine, instructions: Sequence[Instruction], observer: Observer | None) -> Blocks:
     """The reachable blocks of a kernel, by where they begin."""
     marks = region_marks(instructions)
     leaders = reachable_leaders(machine, instructions, marks)
@@ -120,12 +130,13 @@ def _block(
         weight += 1 + instruction.repeat
         if instruction.name in LEAVING:
             steps.extend(observer(machine, instruction, ()) if observer else ())
-            return Block(tuple(steps), weight, LEAVING[instruction.name](machine, instruction, marks))
+            leave = LEAVING[instruction.name](machine, instruction, marks)
+            return Block(tuple(steps), weight, leave, tuple(instructions[leader : pc + 1]))
         compiled = compile_instruction(machine, instruction)
         steps.extend(observer(machine, instruction, compiled) if observer else compiled)
         pc += 1
         if pc in starts:
-            return Block(tuple(steps), weight, _falls_to(pc))
+            return Block(tuple(steps), weight, _falls_to(pc), tuple(instructions[leader:pc]))
 
 
 def _falls_to(pc: int) -> Callable[[], int]:

@@ -1,7 +1,5 @@
 """The gfx1200's interpreter as the emulator's core sees it."""
 
-from collections import Counter
-
 from autoclave.emulator.interpretation import Interpretation
 from autoclave.emulator.launch import Launch, Size3
 from autoclave.emulator.rdna4.arithmetic import RULES
@@ -9,27 +7,13 @@ from autoclave.emulator.rdna4.arithmetic_use import rules_of
 from autoclave.emulator.rdna4.decoder import decode_kernel
 from autoclave.emulator.rdna4.instruction import Instruction
 from autoclave.emulator.rdna4.interpreter import Interpreter
-from autoclave.emulator.rdna4.launch import KernelCode
-from autoclave.emulator.rdna4.machine import WAVE, Machine
+from autoclave.emulator.rdna4.machine import WAVE
 from autoclave.emulator.rdna4.matrices import matrix_use
 from autoclave.emulator.rdna4.sharing import changes_buffers_in_turn, works_together
 from autoclave.emulator.rdna4.text import text
 from autoclave.emulator.rdna4.trace import Executed, trace_thread
 from autoclave.emulator.rdna4.trace_lines import line
 from autoclave.emulator.trace_lines import Execution, Report
-from autoclave.emulator.turns import Step
-
-
-def _counter(kernel: KernelCode, counts: Counter[Instruction]) -> Interpreter:
-    def observe(machine: Machine, instruction: Instruction, step: Step | None) -> Step:
-        def count() -> None:
-            counts[instruction] += 1
-            if step is not None:
-                step()
-
-        return count
-
-    return Interpreter(kernel, observe)
 
 
 def _disassembly(code: bytes, name: str) -> list[str]:
@@ -50,7 +34,6 @@ def _trace(launch: Launch, workgroup: Size3, thread: int, report: Report) -> int
 GFX1200 = Interpretation(
     unit=WAVE,
     interpreter=Interpreter,
-    counter=_counter,
     works_together=works_together,
     changes_buffers_in_turn=changes_buffers_in_turn,
     decode=decode_kernel,

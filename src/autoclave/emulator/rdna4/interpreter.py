@@ -8,6 +8,7 @@ else. Each instruction becomes a closure over its operands once; waves of a work
     interpreter.run_workgroup(launch, (0, 0, 0), overlay)   # reads the launch's memory, writes to the overlay alone
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from autoclave.emulator.interpretation import DEFAULT_BUDGET
@@ -24,7 +25,7 @@ from autoclave.emulator.rdna4.interpreter_memory import MEMORY
 from autoclave.emulator.rdna4.interpreter_scalar import scalar_arithmetic
 from autoclave.emulator.rdna4.launch import KernelCode
 from autoclave.emulator.rdna4.machine import WAVE, Machine
-from autoclave.emulator.turns import Block, Step, run_in_turn
+from autoclave.emulator.turns import Block, Blocks, Step, counting, executed, run_in_turn
 from autoclave.errors import EmulationError, UnknownInstruction
 
 MAX_CODE_BYTES = 1 << 19
@@ -46,7 +47,15 @@ class Interpreter:
         self._machine = Machine(kernel)
         self.instructions = decode_kernel(kernel.code, kernel.name)
         self._blocks = _blocks(self._machine, self.instructions, None)
-        self._observed = self._blocks if observer is None else _blocks(self._machine, self.instructions, observer)
+        self._entries = Counter[int]()
+        if observer is None:
+            self._observed = counting(self._blocks, self._entries)
+        else:
+            self._observed = _blocks(self._machine, self.instructions, observer)
+
+    def executed(self) -> tuple[tuple[Instruction, int], ...]:
+        """As `emulator.interpretation.Interpreter`'s."""
+        return tuple(executed(self._blocks, self._entries))
 
     def run_workgroup(
         self,
@@ -59,7 +68,8 @@ class Interpreter:
     ) -> int:
         """Run some waves (all if `units` is None) of one workgroup; returns how many instructions their threads executed.
 
-        What they write goes to `overlay`, whose bytes they also read. observed: the wave whose instructions the observer sees.
+        What they write goes to `overlay`, whose bytes they also read. observed: the wave whose instructions the observer sees, or
+        `executed` counts.
         Raises `MemoryFault`, `BudgetExceeded` or `UnknownInstruction`, each with kernel, pc and what was wrong.
         """
         check_workgroup(launch, workgroup)
@@ -89,7 +99,7 @@ def _chosen(launch: Launch, waves: Iterable[int] | None) -> list[int]:
     return chosen
 
 
-def _blocks(machine: Machine, instructions: Iterable[Instruction], observer: Observer | None) -> dict[int, Block]:
+def _blocks(machine: Machine, instructions: Iterable[Instruction], observer: Observer | None) -> Blocks:
     """The reachable blocks of a kernel, by where they begin."""
     code = {instruction.pc: instruction for instruction in instructions}
     leaders = reachable_leaders(machine, code)
@@ -99,10 +109,11 @@ def _blocks(machine: Machine, instructions: Iterable[Instruction], observer: Obs
 
 def _block(machine: Machine, code: Code, observer: Observer | None, starts: frozenset[int], leader: int) -> Block:
     steps: list[Step] = []
-    weight, pc = 0, leader
+    within: list[Instruction] = []
+    pc = leader
     while True:
         instruction = code[pc]
-        weight += 1
+        within.append(instruction)
         leaving = LEAVING.get(instruction.name)
         step = None if leaving else compile_instruction(machine, instruction)
         if observer is not None:
@@ -110,10 +121,10 @@ def _block(machine: Machine, code: Code, observer: Observer | None, starts: froz
         elif step is not None:
             steps.append(step)
         if leaving:
-            return Block(tuple(steps), weight, leaving(machine, instruction))
+            return Block(tuple(steps), len(within), leaving(machine, instruction), tuple(within))
         pc = following(instruction)
         if pc in starts:
-            return Block(tuple(steps), weight, _falls_to(pc))
+            return Block(tuple(steps), len(within), _falls_to(pc), tuple(within))
 
 
 def _falls_to(pc: int) -> Callable[[], int]:

@@ -5,7 +5,7 @@ thread or wave of each kernel's first launch (among its first workgroup, where t
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,8 +22,8 @@ _STRONGEST_FIRST: tuple[Evidence, ...] = (HARDWARE, "documented", "declared")
 _SHOWN = 12
 """Rules that a report lists."""
 
-Mix = Mapping[Any, int]
-"""How often each instruction of a kernel is executed, repetitions counted one by one."""
+Mix = Sequence[tuple[Any, int]]
+"""Instructions of a kernel, and how often each is executed, repetitions counted one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ def collect_evidence(model: EmulatedModel, mixes: Mapping[int, Mix]) -> Verified
     by_evidence: defaultdict[str, float] = defaultdict(float)
     unverified: defaultdict[tuple[str, str], float] = defaultdict(float)
     for number, instructions in executed.items():
-        for instruction, weight in _weighted(mixes.get(number, {}), instructions):
+        for instruction, weight in _weighted(mixes.get(number, ()), instructions):
             _count(known, instruction, weight, by_evidence, unverified)
     return Verified(float(sum(executed.values())), dict(by_evidence), dict(unverified))
 
 
 def _weighted(mix: Mix, instructions: int) -> Iterator[tuple[Any, float]]:
-    total = sum(mix.values())
-    return ((instruction, count * instructions / total) for instruction, count in mix.items())
+    total = sum(count for _, count in mix)
+    return ((instruction, count * instructions / total) for instruction, count in mix)
 
 
 def _count(

@@ -1,16 +1,12 @@
 """One more run, call by call, in which the interpreter has a look at the first launch of every kernel."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from autoclave.emulator.interpretation import Interpreter, MatrixUse
+from autoclave.emulator.interpretation import MatrixUse
 from autoclave.emulator.interpretations import interpretation_of
-from autoclave.emulator.launch import Launch
 from autoclave.emulator.model import EmulatedModel, Step
-from autoclave.emulator.overlay import Overlay
-from autoclave.emulator.sampling import CrossCheck, choose, cross_check
+from autoclave.emulator.sampling import CrossCheck, cross_check
 from autoclave.errors import BudgetExceeded
 from autoclave.native.model import Tensors
 from autoclave.parity.emulated.evidence import Mix
@@ -44,20 +40,12 @@ def inspect_kernels(model: EmulatedModel, inputs: Tensors) -> Iterator[Inspected
 
 def _inspected(model: EmulatedModel, step: Step, number: int) -> InspectedKernel:
     assert step.launch is not None
-    counts = Counter[Any]()
     known = interpretation_of(step.launch.kernel)
-    interpreter = known.counter(step.launch.kernel, counts)
+    interpreter = known.interpreter(step.launch.kernel)
     matrices = known.matrix_use(step.launch, interpreter.instructions) if known.matrix_use else None
     try:
-        _count(interpreter, step.launch)
-        checked = cross_check(step.launch, lambda: model.execute(step), interpreter=interpreter)
+        checked, reason = cross_check(step.launch, lambda: model.execute(step), interpreter=interpreter), ""
     except BudgetExceeded as error:
+        checked, reason = None, str(error)
         model.execute(step)
-        return InspectedKernel(number, step.name, None, counts, str(error), matrices)
-    return InspectedKernel(number, step.name, checked, counts, matrices=matrices)
-
-
-def _count(interpreter: Interpreter, launch: Launch) -> None:
-    """Run the first unit, or the first workgroup if its units work together."""
-    first = next(choose(launch, interpreter.instructions, 0))
-    interpreter.run_workgroup(launch, first.workgroup, Overlay(), first.units, observed=0)
+    return InspectedKernel(number, step.name, checked, interpreter.executed(), reason, matrices)
