@@ -94,18 +94,13 @@ def translate_work(
 
     known: translations, by key, that need not be made again.
     """
-    targets = [chosen_target(each, target) for each in work]
-    made: dict[tuple[LaunchShape, HostTarget], Translation] = {}
-    for each, its in zip(work, targets, strict=True):
-        if found_before := known.get(each.shape.key(its)):
-            made[each.shape, its] = found_before
-    for kind in sorted(set(targets), key=lambda each: each.quick):
-        chosen = (each.shape for each, its in zip(work, targets, strict=True) if its == kind)
-        shapes = [shape for shape in chosen if (shape, kind) not in made]
-        code = sum(len(shape.kernel.code) for shape in shapes)
-        found = translate_all(shapes, kind, min(processes, 1 + code // CODE_PER_PROCESS))
-        made.update(zip(((shape, kind) for shape in shapes), found, strict=True))
-    return tuple(made[each.shape, its] for each, its in zip(work, targets, strict=True))
+    jobs = [(each.shape, chosen_target(each, target)) for each in work]
+    made = {job: known[key] for job in jobs if (key := job[0].key(job[1])) in known}
+    missing = [job for job in jobs if job not in made]
+    code = sum(len(shape.kernel.code) for shape, _ in missing)
+    found = translate_all(missing, min(processes, 1 + code // CODE_PER_PROCESS))
+    made.update(zip(missing, found, strict=True))
+    return tuple(made[job] for job in jobs)
 
 
 def kernel_shape(kernel: Kernel, code: KernelCode, local_size: Size3) -> LaunchShape:

@@ -139,15 +139,20 @@ def _check(shape: LaunchShape) -> None:
 
 # Many at once
 
+Job = tuple[LaunchShape, HostTarget]
 
-def translate_all(shapes: Items[LaunchShape], target: HostTarget, processes: int = 1) -> tuple[Translation, ...]:
-    """`translate` each of `shapes`, equal ones once, in up to `processes` processes. Results are in the order of `shapes`."""
-    keys = [shape.key(target) for shape in shapes]
-    different = dict(zip(keys, shapes, strict=True))
+QUICK_COST = 0.6
+"""What quick code takes to make, over good code."""
+
+
+def translate_all(jobs: Items[Job], processes: int = 1) -> tuple[Translation, ...]:
+    """`translate` each of `jobs`, equal ones once, in up to `processes` processes. Results are in the order of `jobs`."""
+    keys = [shape.key(target) for shape, target in jobs]
+    different = dict(zip(keys, jobs, strict=True))
     shares = _shares(list(different.values()), max(1, processes))
-    workers = [_start_worker(share, target) for share in shares[1:]]
+    workers = [_start_worker(share) for share in shares[1:]]
     try:
-        made = [translate(shape, target) for shape in shares[0]]
+        made = [translate(shape, target) for shape, target in shares[0]]
         made += [translation for worker in workers for translation in _finish_worker(worker)]
     finally:
         for worker in workers:
@@ -161,18 +166,24 @@ def translate_all(shapes: Items[LaunchShape], target: HostTarget, processes: int
     return tuple(found[key] for key in keys)
 
 
-def _shares(shapes: list[LaunchShape], processes: int) -> list[list[LaunchShape]]:
-    """Shapes for each process, so that all have about as much code; the first may be empty, others are not."""
-    shares: list[list[LaunchShape]] = [[] for _ in range(min(processes, max(1, len(shapes))))]
-    loads = [0] * len(shares)
-    for shape in sorted(shapes, key=lambda shape: len(shape.kernel.code), reverse=True):
+def _shares(jobs: list[Job], processes: int) -> list[list[Job]]:
+    """Jobs for each process, so that all have about as much to do; the first may be empty, others are not."""
+    shares: list[list[Job]] = [[] for _ in range(min(processes, max(1, len(jobs))))]
+    loads = [0.0] * len(shares)
+    for job in sorted(jobs, key=_cost, reverse=True):
         lightest = loads.index(min(loads))
-        shares[lightest].append(shape)
-        loads[lightest] += len(shape.kernel.code)
+        shares[lightest].append(job)
+        loads[lightest] += _cost(job)
     return shares
 
 
-def _start_worker(share: list[LaunchShape], target: HostTarget) -> "subprocess.Popen[bytes]":
+def _cost(job: Job) -> float:
+    """About how long a job takes, beside others."""
+    shape, target = job
+    return len(shape.kernel.code) * (QUICK_COST if target.quick else 1.0)
+
+
+def _start_worker(share: list[Job]) -> "subprocess.Popen[bytes]":
     worker = subprocess.Popen(
         [sys.executable, "-m", "autoclave.emulator.translation"],
         stdin=subprocess.PIPE,
@@ -180,7 +191,7 @@ def _start_worker(share: list[LaunchShape], target: HostTarget) -> "subprocess.P
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert worker.stdin is not None
-    pickle.dump((share, target), worker.stdin)
+    pickle.dump(share, worker.stdin)
     worker.stdin.close()
     return worker
 
@@ -198,10 +209,10 @@ def _finish_worker(worker: "subprocess.Popen[bytes]") -> list[Translation]:
 
 def _work() -> None:
     """What a process of `translate_all` does: translations of what it reads, or the error."""
-    share, target = pickle.load(sys.stdin.buffer)
+    share: list[Job] = pickle.load(sys.stdin.buffer)
     result: list[Translation] | AutoclaveError
     try:
-        result = [translate(shape, target) for shape in share]
+        result = [translate(shape, target) for shape, target in share]
     except AutoclaveError as error:
         result = error
     pickle.dump(result, sys.stdout.buffer)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from autoclave.parity.gates import (
     Status,
 )
 from autoclave.parity.hardware import Hardware, Ways, way_of
-from autoclave.parity.references import reference_results
+from autoclave.parity.references import prepare_reference, reference_results
 from autoclave.parity.replay import Expectations, replay_part
 from autoclave.parity.report import PartReport, Report
 from autoclave.parity.slices import output_slices
@@ -103,6 +104,9 @@ def _results(
     runner = hardware.open(artifact, part, request, replays=True)
     outputs, results = replay_part(runner, part_check, expectations, output_slices(artifact))
     yield from results
-    yield from hardware.further_results(runner, part_check, request)
-    yield from reference_results(artifact, runner, part_check, outputs, request, tolerance)
+    # The reference is computed by ONNX Runtime or numpy, the rest by an interpreter in Python: side by side.
+    with ThreadPoolExecutor(1) as beside:
+        reference = beside.submit(prepare_reference, artifact, part, part_check, request)
+        yield from hardware.further_results(runner, part_check, request)
+        yield from reference_results(artifact, runner, part_check, outputs, reference.result(), tolerance)
     yield from device_results(artifact, part, part_check, outputs, request)

@@ -10,6 +10,7 @@ Warps need none of them: their reference is `autoclave.parity.warp_reference`.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,41 +31,56 @@ from autoclave.parity.warp_reference import EQUAL_SHARE, warp_outputs
 NO_REFERENCE = "no reference model was given"
 NO_STEPS = "steps of the part's state need the reference model itself, not what it once gave"
 
-References = tuple[Tensors, Tensors]
-"""Reference outputs for the check inputs and for those of the next seed."""
+
+@dataclass(frozen=True)
+class Reference:
+    """What a part should give for the check inputs, and a policy for those of the next seed, too; both None if nothing tells.
+
+    model: what computed it, which can compute more.
+    """
+
+    outputs: Tensors | None
+    varied: Tensors | None = None
+    model: "_Model | None" = None
+
+
+def prepare_reference(artifact: Artifact, part: Part, check: PartCheck, request: Mapping[str, Any]) -> Reference:
+    """The reference of `part` that `request` names. Raises `AutoclaveError` if it is of another model."""
+    if not isinstance(part.key, str):
+        return Reference(warp_outputs(part, artifact.header.metadata, check.inputs))
+    if request.get("reference"):
+        return Reference(*_read_references(Path(request["reference"]), part, check.seed))
+    model = _reference_model(artifact, request)
+    if model is None:
+        return Reference(None)
+    from autoclave.parity.reference import next_inputs
+
+    return Reference(model.run(check.inputs), model.run(next_inputs(check)), model)
 
 
 def reference_results(
-    artifact: Artifact,
-    runner: Runner,
-    check: PartCheck,
-    outputs: Tensors,
-    request: Mapping[str, Any],
-    tolerance: Tolerance,
+    artifact: Artifact, runner: Runner, check: PartCheck, outputs: Tensors, reference: Reference, tolerance: Tolerance
 ) -> Iterator[GateResult]:
     """What rung 4 says of `outputs`, which `runner` gave for the check inputs, and of the steps of a part with state.
 
     Raises `AutoclaveError` if the reference is of another model.
     """
     part = runner.part
-    if not isinstance(part.key, str):
-        reference = warp_outputs(part, artifact.header.metadata, check.inputs)
-        for spec in part.outputs:
-            yield pixels_gate(spec.name, outputs[spec.name], _reference_of(spec, reference), EQUAL_SHARE)
-        return
-    model = _reference_model(artifact, request)
-    references = _references(model, part, check, request)
-    if references is None:
+    if reference.outputs is None:
         yield skipped(REFERENCE, NO_REFERENCE)
+        return
+    if reference.varied is None:
+        for spec in part.outputs:
+            yield pixels_gate(spec.name, outputs[spec.name], _reference_of(spec, reference.outputs), EQUAL_SHARE)
         return
     slices = output_slices(artifact)
     for spec in part.outputs:
-        expected, varied = (_reference_of(spec, tensors) for tensors in references)
+        expected, varied = (_reference_of(spec, tensors) for tensors in (reference.outputs, reference.varied))
         named = slices.get(spec.name, NO_SLICES)
         yield from reference_gate(spec.name, outputs[spec.name], expected, varied, tolerance, named)
     state = _own_state(artifact)
-    if model is not None:
-        yield from step_results(runner, model.run, state, check.seed, tolerance)
+    if reference.model is not None:
+        yield from step_results(runner, reference.model.run, state, check.seed, tolerance)
     elif own_state(part, state):
         yield skipped(REFERENCE, NO_STEPS)
 
@@ -86,8 +102,6 @@ class _Model(Protocol):
 
 def _reference_model(artifact: Artifact, request: Mapping[str, Any]) -> _Model | None:
     """The reference that computes, if there is one. ONNX Runtime is needed for these only."""
-    if request.get("reference"):
-        return None
     if models := _reference_models(artifact, request):
         from autoclave.parity.policy_reference import PolicyReference
 
@@ -97,14 +111,6 @@ def _reference_model(artifact: Artifact, request: Mapping[str, Any]) -> _Model |
 
         return ReferenceModel(Path(request["reference_model"]))
     return None
-
-
-def _references(model: _Model | None, part: Part, check: PartCheck, request: Mapping[str, Any]) -> References | None:
-    if model is not None:
-        from autoclave.parity.reference import next_inputs
-
-        return model.run(check.inputs), model.run(next_inputs(check))
-    return _read_references(Path(request["reference"]), part, check.seed) if request.get("reference") else None
 
 
 def _reference_models(artifact: Artifact, request: Mapping[str, Any]) -> dict[str, Path]:
@@ -125,7 +131,7 @@ def _reference_models(artifact: Artifact, request: Mapping[str, Any]) -> dict[st
     return {parts[0]: Path(request["reference_model"])}
 
 
-def _read_references(path: Path, part: Part, seed: int) -> References:
+def _read_references(path: Path, part: Part, seed: int) -> tuple[Tensors, Tensors]:
     seeds = (seed, seed + 1)
     specs = tuple(
         TensorSpec(f"{number}/{spec.name}", spec.shape, _upcast(spec.dtype), buffer=0)

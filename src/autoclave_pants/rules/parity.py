@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import posixpath
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,6 +156,19 @@ async def recorded(model: ModelRequest, artifact: CompiledModel) -> tuple[CheckF
     return check, translation.digest, dict(translation.request_fields("inputs"))
 
 
+async def make_all(models: Iterable[ModelRequest]) -> None:
+    """Make all that the actions for these artifacts take, side by side; each action then finds its own."""
+    pairs = [(model, await compiled(model)) for model in models]
+    checks = [Get(CheckFile, CheckRequest(model)) for model, _ in pairs]
+    translations = [
+        Get(Translation, TranslationRequest(kernels_request(model, artifact), REPLAYING[model.hardware]))
+        for model, artifact in pairs
+        if model.hardware in CHECKERS
+    ]
+    upcasts = [Get(UpcastSource, UpcastRequest(each.source)) for _, artifact in pairs for each in artifact.sources]
+    await MultiGet((*checks, *translations, *upcasts))
+
+
 async def parity_action(
     fields: ParityFieldSet, model: ModelRequest, is_first: bool, test: TestSubsystem, references: Toolchain
 ) -> ActionRequest:
@@ -199,7 +213,7 @@ async def test_parity(
     actions: list[ActionRequest] = []
     try:
         products = await tested_products(fields.address, fields.model)
-        await MultiGet(Get(CheckFile, CheckRequest(product.model)) for product in products)  # all at once
+        await make_all([product.model for product in products])
         for product in products:
             actions.append(await parity_action(fields, product.model, not actions, test, references.toolchain))
         results = await MultiGet(Get(ActionResult, ActionRequest, action) for action in actions)
