@@ -215,14 +215,22 @@ def record(hardware: str, folder: Path) -> None:
 
 
 def check(model: Model, hardware: str, folder: Path) -> None:
-    """Test artifact.pkl against its check file and ONNX Runtime, as `parity_test` does, the fp32 graph and other host code made first."""
-    upcast(model, folder, folder / "fp32.onnx")
+    """Test artifact.pkl against its check file and ONNX Runtime, as `parity_test` does, the fp32 graph and other host code made first,
+    at the same time.
+    """
+    kernels = {**TRANSLATION, "kernels": str(folder / "kernels.json")}
+    other = {**kernels, "lanes": 8, "quick": False, "output": str(folder / "other")}
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        made = [pool.submit(upcast, model, own(folder, 0), folder / "fp32.onnx")]
+        if hardware != "cpu":
+            made.append(pool.submit(run_action, "autoclave.emulator.translate", other, own(folder, 1)))
+        for each in made:
+            each.result()
     models = {"reference_models": {"supercombo": "fp32.onnx"}}
     request = {"artifact": "artifact.pkl", "check": "check.zst", "report": "report.json", **models}
     if hardware == "cpu":
         run_action("autoclave.parity", request, folder)
         return
-    run_action("autoclave.emulator.translate", {**TRANSLATION, "lanes": 8, "quick": False, "output": "other"}, folder)
     translated = {"translations": "other", "cpu": TRANSLATION["cpu"]}
     run_action("autoclave.parity.emulated", {**request, **translated, **TOLERANCE}, folder)
 

@@ -42,14 +42,6 @@ class Translate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
-    """How long a kernel is: its instructions, and whether it has a loop."""
-
-    instructions: int
-    loops: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Architecture:
     """An emulated GPU. What takes a kernel takes one of its own `KernelCode` only.
 
@@ -57,6 +49,7 @@ class Architecture:
     mode: MXCSR while its host code runs.
     stored_kernel: of a kernel's name, `lib` and launch fields in an artifact. Raises `ArtifactError` if something is out of range.
     unpacked_kernel: of a kernel's name, `code` and `launch_fields()`. Raises likewise.
+    has_loops: whether a thread of a kernel may execute an instruction again.
     sources: files that host code follows from besides the core's, as patterns relative to the emulator's package.
     """
 
@@ -66,6 +59,6 @@ class Architecture:
     stored_kernel: Callable[[str, bytes, Mapping[str, Any]], KernelCode]
     unpacked_kernel: Callable[[str, bytes, Mapping[str, Any]], KernelCode]
     bind_launch: Bind
-    extent: Callable[[Any], Extent]
+    has_loops: Callable[[Any], bool]
     translate: Translate
     sources: tuple[str, ...]

@@ -26,8 +26,10 @@ FORMATS = frozenset({"float16", "float32"})
 LOOPS = 16
 """Turns that a loop is taken to make; those of driving models make 4 to 300."""
 
-WORTHWHILE = 1 << 22
-"""Instructions of one run, of all threads, for which better code is worth its time: some milliseconds of quick code."""
+WORTHWHILE = 1 << 16
+"""How often each instruction is executed in one run, by all threads together, for better code to be worth its time. A parity test
+runs a part some ten times: with real models' kernels, less than this costs more than it brings, and much more loses again.
+"""
 
 CODE_PER_PROCESS = 1 << 14
 """Bytes of kernels that are worth another process to translate them."""
@@ -73,7 +75,8 @@ def stored_kernel(artifact: Artifact, device: str, number: int) -> KernelCode:
 def chosen_target(work: Work, target: HostTarget) -> HostTarget:
     """`target`, or its quick form for a shape with so little to do that better code would not be worth its time.
 
-    What it has to do is estimated: each thread executes each instruction once, or `LOOPS` times if there is a loop.
+    Each thread is taken to execute each instruction once, or `LOOPS` times if there is a loop. How many instructions there are does not
+    matter: they cost as much more to translate.
     """
     if target.quick or not work.threads:
         return replace(target, quick=True)
@@ -82,9 +85,8 @@ def chosen_target(work: Work, target: HostTarget) -> HostTarget:
 
 @lru_cache(maxsize=1024)
 def _turns(kernel: KernelCode) -> int:
-    """Instructions that a thread of `kernel` is taken to execute. Remembered: the parts of an artifact ask for all its kernels."""
-    extent = architecture_of(kernel).extent(kernel)
-    return extent.instructions * (LOOPS if extent.loops else 1)
+    """How often a thread of `kernel` is taken to execute it. Remembered: the parts of an artifact ask for all its kernels."""
+    return LOOPS if architecture_of(kernel).has_loops(kernel) else 1
 
 
 def translate_work(

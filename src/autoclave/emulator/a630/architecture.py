@@ -3,15 +3,15 @@
 from autoclave.emulator.a630.decoder import decode_kernel
 from autoclave.emulator.a630.launch import ARCHITECTURE, KernelCode, bind_launch, kernel_code
 from autoclave.emulator.a630.translator.kernel import translate_kernel
-from autoclave.emulator.architecture import FLUSHING_MODE, Architecture, Extent
+from autoclave.emulator.architecture import FLUSHING_MODE, Architecture
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Size3
 from autoclave.emulator.translator.kernel import KernelIr
 
 
-def _extent(kernel: KernelCode) -> Extent:
+def _has_loops(kernel: KernelCode) -> bool:
     instructions = decode_kernel(kernel.code, kernel.name)
-    return Extent(len(instructions), any(each.target is not None and each.target <= 0 for each in instructions))
+    return any(each.target is not None and each.target <= 0 for each in instructions)
 
 
 def _translate(
@@ -32,7 +32,7 @@ A630 = Architecture(
     stored_kernel=kernel_code,
     unpacked_kernel=kernel_code,
     bind_launch=bind_launch,
-    extent=_extent,
+    has_loops=_has_loops,
     translate=_translate,
     sources=(
         "a630/__init__.py",

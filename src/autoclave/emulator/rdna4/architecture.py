@@ -1,6 +1,6 @@
 """AMD's gfx1200 (RDNA4) as the emulator's core sees it."""
 
-from autoclave.emulator.architecture import DENORMAL_MODE, Architecture, Extent
+from autoclave.emulator.architecture import DENORMAL_MODE, Architecture
 from autoclave.emulator.jit import HostTarget
 from autoclave.emulator.launch import Size3
 from autoclave.emulator.rdna4.decoder import decode_kernel
@@ -9,9 +9,9 @@ from autoclave.emulator.rdna4.translator.kernel import translate_kernel
 from autoclave.emulator.translator.kernel import KernelIr
 
 
-def _extent(kernel: KernelCode) -> Extent:
+def _has_loops(kernel: KernelCode) -> bool:
     instructions = decode_kernel(kernel.code, kernel.name)
-    return Extent(len(instructions), any(each.target is not None and each.target <= each.pc for each in instructions))
+    return any(each.target is not None and each.target <= each.pc for each in instructions)
 
 
 def _translate(
@@ -31,7 +31,7 @@ GFX1200 = Architecture(
     stored_kernel=kernel_code,
     unpacked_kernel=unpacked_kernel,
     bind_launch=bind_launch,
-    extent=_extent,
+    has_loops=_has_loops,
     translate=_translate,
     sources=(
         "rdna4/__init__.py",
