@@ -6,7 +6,7 @@ from pathlib import Path
 
 from e2e.workspaces import Workspace, copy_checkout, without_models
 
-from autoclave.servers.buildgrid import BuildGrid
+from autoclave.servers.buildgrid import PUBLIC, BuildGrid
 from autoclave.servers.running import RunningServer
 
 
@@ -22,7 +22,10 @@ class Checkout(Workspace):
         subject: str = "ci",
         token: Path | None = None,
     ) -> tuple[str, ...]:
-        """Options of ./pants that make `server` its cache; `subject` or a `token` file count for BuildGrid only."""
+        """Options of ./pants that make `server` its cache; `subject` or a `token` file count for BuildGrid only.
+
+        Without a subject, no token is sent, and the instance is the one for anybody.
+        """
         running = server.server if isinstance(server, BuildGrid) else server
         options = [
             f"--remote-cache-read={str(read).lower()}",
@@ -32,7 +35,10 @@ class Checkout(Workspace):
         ]
         if isinstance(server, BuildGrid):
             options.append(f"--remote-ca-certs-path={server.ca}")
-            options.append(f"--remote-oauth-bearer-token-path={token or server.token(subject)}")
+            if subject:
+                options.append(f"--remote-oauth-bearer-token-path={token or server.token(subject)}")
+            else:
+                options.append(f"--remote-instance-name={PUBLIC}")
         return tuple(options)
 
 

@@ -79,6 +79,18 @@ def test_server_frozen_in_mid_build(casd: RunningServer, developer: Callable[...
     assert built.verdict in ("failed", "degraded"), built.reason
 
 
+def test_server_frozen_while_the_last_results_are_uploaded(
+    casd: RunningServer, developer: Callable[..., Checkout], kept: Kept
+) -> None:
+    checkout = developer()
+    options = (*checkout.options(casd), "--session-end-tasks-timeout=2")
+    built = build(checkout, *options, until="Starting: Record", then=casd.freeze)
+
+    assert built.artifacts == kept.built.artifacts
+    assert built.unwritten > 0
+    assert built.verdict in ("failed", "degraded") and "not written in time" in built.log
+
+
 def test_server_restarted_in_mid_build(casd: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
     checkout, later = developer("first"), developer("later")
     built = build(checkout, *checkout.options(casd), until="Starting: Compile", then=casd.restart)

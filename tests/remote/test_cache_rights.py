@@ -42,6 +42,26 @@ def test_developers_take_what_ci_wrote_and_leave_nothing(
     assert kept_by(buildgrid) == before
 
 
+def test_anybody_takes_what_ci_wrote_without_a_token_and_leaves_nothing(
+    buildgrid: BuildGrid, developer: Callable[..., Checkout]
+) -> None:
+    """As the jobs of a stranger's pull request do, which begin with the doctor."""
+    ci, stranger = developer("ci"), developer("stranger")
+    written = build(ci, *ci.options(buildgrid, subject="ci"))
+    before = kept_by(buildgrid)
+
+    doctor = stranger.pants(*stranger.options(buildgrid, subject="", write=False), "cache-doctor", "--required")
+    reading = build(stranger, *stranger.options(buildgrid, subject="", write=False))
+    declare(stranger, "mine", tiny_model(seed=33), ("cpu",))
+    writing = build(stranger, *stranger.options(buildgrid, subject="", write=True))
+
+    assert doctor.returncode == 0, doctor.stdout + doctor.stderr
+    assert (reading.hits, reading.ran, reading.verdict) == (written.written, [], "ok")
+    assert reading.artifacts == written.artifacts
+    assert writing.written == 0 and writing.unwritten > 0
+    assert kept_by(buildgrid) == before
+
+
 TOKENS = {"expired": ("ci", -60), "of nobody that is known": ("stranger", 3600), "none": ("", 0)}
 
 

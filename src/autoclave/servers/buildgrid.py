@@ -18,6 +18,8 @@ from autoclave.servers.errors import ServerError
 from autoclave.servers.running import HOST, RunningServer, ServerCommand, answers, free_port
 
 INSTANCE = "main"
+PUBLIC = "public"
+"""The instance from which anybody may read what `INSTANCE` has."""
 
 CACHE_CONFIGURATION = """\
 description: a shared cache with TLS and rights, over casd's storage
@@ -33,6 +35,7 @@ authorization:
   algorithm: hs256
   secret: {folder}/jwt.secret
   acl-config: {folder}/acl.yml
+  allow-unauthenticated-instances: [{public}]
 storages:
   - !remote-storage &storage
     url: {casd}
@@ -43,13 +46,15 @@ caches:
     instance-name: {instance}
 instances:
   - name: {instance}
-    services:
+    services: &services
       - !action-cache
         cache: *cache
       - !cas
         storage: *storage
       - !bytestream
         storage: *storage
+  - name: {public}
+    services: *services
 thread-pool-size: 40
 """
 
@@ -60,13 +65,17 @@ RIGHTS = """\
     - subject: "^ci$"
     # Developers: read only.
     - subject: "^dev$"
-      requests: [GetCapabilities, GetActionResult, FindMissingBlobs, BatchReadBlobs, GetTree, Read, QueryWriteStatus]
+      requests: &reading [GetCapabilities, GetActionResult, FindMissingBlobs, BatchReadBlobs, GetTree, Read, QueryWriteStatus]
+{public}:
+  allow:
+    # Anybody, without a token: read only.
+    - requests: *reading
 """
 
 
 @dataclass
 class BuildGrid:
-    """A running BuildGrid with TLS and rights: subject `ci` may do everything, `dev` read.
+    """A running BuildGrid with TLS and rights: subject `ci` may do everything, `dev` read; anybody may read by the instance `PUBLIC`.
 
     `ca` is the certificate that its own is signed by (PEM), `casd` keeps what it serves.
     """
@@ -135,9 +144,9 @@ def start_buildgrid(bgd: Path, folder: Path, casd: RunningServer, port: int = 0)
     folder.mkdir(parents=True)
     make_certificates(bgd, folder)
     (folder / "jwt.secret").write_text(os.urandom(32).hex())
-    (folder / "acl.yml").write_text(RIGHTS.format(instance=INSTANCE))
+    (folder / "acl.yml").write_text(RIGHTS.format(instance=INSTANCE, public=PUBLIC))
     words = {"host": HOST, "port": port, "folder": folder, "casd": casd.address.replace("grpc:", "http:")}
-    text = CACHE_CONFIGURATION.format(**words, instance=INSTANCE)
+    text = CACHE_CONFIGURATION.format(**words, instance=INSTANCE, public=PUBLIC)
     server = buildgrid_server(bgd, folder, text, f"grpcs://localhost:{port}", folder / "ca.pem")
     return BuildGrid(server.start(), folder / "ca.pem", casd)
 
