@@ -129,6 +129,8 @@ _make_venv() {
     _client="$(cd "$_venv" && echo lib/python3*/site-packages/pants/bin/native_client)"
     chmod +x "$_venv/$_client"
     ln -s "../$_client" "$_venv/bin/native_client"
+    { printf '#!%s\n' "$_venv/bin/python" && cat "$_bootstrap/start_pants.py"; } >"$_venv/bin/start-pants"
+    chmod +x "$_venv/bin/start-pants"
 }
 
 # Bit-identical wherever it is built; Pants checks the sha256 that pants.toml names.

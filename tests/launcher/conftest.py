@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+START = "3rdparty/bootstrap/start_pants.py"
 PEX_CLI = b"the PEX CLI"
 # Prints its arguments and its server, as much as can be seen from outside of what the launcher hands on.
 NATIVE_CLIENT = '#!/bin/sh\necho "client: $*"\necho "server: $_PANTS_SERVER_EXE"\nexit 7\n'
@@ -62,7 +63,7 @@ def checkout(tmp_path: Path) -> SmallCheckout:
     bootstrap = root / "3rdparty/bootstrap"
     for folder in (bootstrap, wheels, home):
         folder.mkdir(parents=True)
-    for name in ("pants", ".pants.bootstrap", "3rdparty/bootstrap/setup.sh", "3rdparty/bootstrap/pythons.sh"):
+    for name in ("pants", ".pants.bootstrap", "3rdparty/bootstrap/setup.sh", "3rdparty/bootstrap/pythons.sh", START):
         shutil.copy2(CHECKOUT / name, root / name)
     (bootstrap / "pip.lock").write_text("# Keep the pip that the interpreter brings.\n")
     (bootstrap / "pex.lock").write_text(write_wheel(wheels, "pex", {"pex/__main__.py": PEX_MODULE}))
