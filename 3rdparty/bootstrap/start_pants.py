@@ -7,7 +7,6 @@ interpreter, into the set-up.
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Callable
 
 from pants.bin.pants_loader import main
@@ -49,6 +48,9 @@ def only_where_configured(resolve: Resolve) -> Resolve:
 
 
 if __name__ == "__main__":
-    options_initializer.create_bootstrap_scheduler = make_later(options_initializer.create_bootstrap_scheduler)
-    PluginResolver._resolve_plugins = only_where_configured(PluginResolver._resolve_plugins)
-    sys.exit(main())
+    for owner, name, wrapper in (
+        (options_initializer, "create_bootstrap_scheduler", make_later),
+        (PluginResolver, "_resolve_plugins", only_where_configured),
+    ):
+        setattr(owner, name, wrapper(getattr(owner, name)))
+    main()

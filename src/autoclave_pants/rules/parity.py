@@ -166,7 +166,8 @@ async def make_all(models: Iterable[ModelRequest]) -> None:
         if model.hardware in CHECKERS
     ]
     upcasts = [Get(UpcastSource, UpcastRequest(each.source)) for _, artifact in pairs for each in artifact.sources]
-    await MultiGet((*checks, *translations, *upcasts))
+    everything: list[Any] = [*checks, *translations, *upcasts]
+    await MultiGet(everything)
 
 
 async def parity_action(
