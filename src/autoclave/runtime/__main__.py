@@ -1,7 +1,7 @@
 """Proves on a device that an artifact computes there what was recorded for it, bit for bit.
 
-    python3 -m autoclave.runtime driving_tinygrad.pkl driving_tinygrad.pkl.check.zst
-    python3 -m autoclave.runtime driving_tinygrad.pkl driving_tinygrad.pkl.check.zst --runs 20 --save comma3x.npz
+    ARTIFACT ARTIFACT.check.zst
+    ARTIFACT ARTIFACT.check.zst --runs 20 --save comma3x.npz
 
 Every part runs on the inputs in the check file, on the device that its code is for; outputs are compared with the recorded ones. What
 --save writes is evidence for `parity_test(device_recording=…)`: from then on every build is held to what this device computed.
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python3 -m autoclave.runtime",
+        prog=f"python3 -m {__package__}",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
