@@ -27,18 +27,17 @@ class Checkout(Workspace):
         Without a subject, no token is sent, and the instance is the one for anybody.
         """
         running = server.server if isinstance(server, BuildGrid) else server
+        anybody = isinstance(server, BuildGrid) and not subject
         options = [
             f"--remote-cache-read={str(read).lower()}",
             f"--remote-cache-write={str(write).lower()}",
             f"--remote-store-address={running.address}",
-            f"--remote-instance-name={running.instance}",
+            f"--remote-instance-name={PUBLIC if anybody else running.instance}",
         ]
         if isinstance(server, BuildGrid):
             options.append(f"--remote-ca-certs-path={server.ca}")
-            if subject:
+            if not anybody:
                 options.append(f"--remote-oauth-bearer-token-path={token or server.token(subject)}")
-            else:
-                options.append(f"--remote-instance-name={PUBLIC}")
         return tuple(options)
 
 

@@ -97,8 +97,10 @@ def test_server_restarted_in_mid_build(casd: RunningServer, developer: Callable[
     again = build(later, *later.options(casd))
 
     assert built.artifacts == again.artifacts == kept.built.artifacts
-    assert built.unwritten == 0
-    assert (again.ran, again.read_errors, again.verdict) == ([], 0, "ok")
+    # A result that was on its way in that moment may be refused; it is made anew, and all others are taken.
+    assert built.written > 0
+    assert len(again.ran) <= built.unwritten <= 2
+    assert (again.read_errors, again.unwritten, again.verdict) == (0, 0, "ok")
 
 
 def test_wrong_instance(filled: RunningServer, developer: Callable[..., Checkout], kept: Kept) -> None:
