@@ -1,4 +1,4 @@
-"""The start of Pants: no scheduler is made to find plugins where none are configured, and inputs of sandboxes do not stay."""
+"""The start of Pants: no scheduler to find plugins where none are configured, no rules that nobody asks for, and no inputs left."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from types import SimpleNamespace
 
 import pytest
 from bootstrap.start_pants import (
+    EDITOR_GOAL,
+    Asked,
     Later,
     make_later,
     only_where_configured,
     remove_inputs,
     with_folder_of_its_own,
 )
+from pants.bsp.goal import BSPGoal
+from pants.bsp.rules import rules as rules_for_editors
+from pants.core.goals.package import rules as package_rules
+from pants.core.goals.test import rules as test_rules
+from pants.engine.console import Console
+from pants.engine.fs import Workspace
+from pants.engine.rules import QueryRule, RuleIndex
+from pants.engine.unions import UnionMembership, UnionRule
 from pants.init.plugin_resolver import PluginResolver
 from pants.option.options_bootstrapper import OptionsBootstrapper
 
@@ -53,6 +63,79 @@ def test_configured_plugins_are_looked_for(resolver: PluginResolver) -> None:
     resolve = only_where_configured(PluginResolver._resolve_plugins)
     with pytest.raises(AssertionError, match="a scheduler was made"):
         resolve(resolver, options("--plugins=['a-plugin==1']"), {}, resolver._request)
+
+
+GOALS = {
+    rule.output_type.name: rule.output_type
+    for rule in RuleIndex.create([*package_rules(), *test_rules()]).rules
+    if getattr(rule.output_type, "subsystem_cls", None)
+}
+"""Pants' own `package` and `test`."""
+
+
+def registered(asked: Asked, *more: QueryRule) -> tuple[RuleIndex, UnionMembership]:
+    """What is registered of the rules for packaging, for testing and for editors."""
+    rules = [*package_rules(), *test_rules(), *rules_for_editors()]
+    queries = [QueryRule(goal, (Console, Workspace)) for goal in GOALS.values()]
+    unions = UnionMembership.from_rules(rule for rule in rules if isinstance(rule, UnionRule))
+    given: list[tuple[RuleIndex, UnionMembership]] = []
+    asked.registering_what_is_needed(lambda *these: given.append(these))(
+        RuleIndex.create([*rules, *queries, *more]), unions
+    )
+    return given[0]
+
+
+def noted(*arguments: str, goals: tuple[str, ...] = (), builtin_goal: str | None = None) -> Asked:
+    """After a command line was parsed into these goals."""
+    asked = Asked()
+    parsed = SimpleNamespace(goals=list(goals), builtin_goal=builtin_goal)
+    assert asked.noting(lambda *_, **__: parsed)(None, options(*arguments), raise_=True) is parsed
+    return asked
+
+
+def goals_of(rules: RuleIndex) -> set[str]:
+    return {query.output_type.name for query in rules.queries if query.output_type in GOALS.values()}
+
+
+def test_rules_for_editors_are_left_out() -> None:
+    rules, unions = registered(Asked())
+
+    assert EDITOR_GOAL == BSPGoal.name
+    modules = [rule.func.__module__ for rule in rules.rules]
+    modules += [query.output_type.__module__ for query in rules.queries]
+    modules += [member.__module__ for members in unions.union_rules.values() for member in members]
+    assert "pants.core.goals.package" in modules
+    assert [each for each in modules if each.startswith("pants.bsp")] == []
+
+
+def test_a_run_without_a_daemon_has_the_goals_that_it_was_asked_for() -> None:
+    other = QueryRule(UnionMembership, ())
+    rules, _ = registered(noted("--no-pantsd", goals=("package",)), other)
+
+    assert goals_of(rules) == {"package"}
+    assert other in rules.queries
+    assert {rule.output_type for rule in rules.rules} >= set(GOALS.values())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        noted("--pantsd", goals=("package",)),
+        noted("--no-pantsd", builtin_goal="help", goals=("package",)),
+        noted("--no-pantsd"),
+    ],
+    ids=["a daemon", "help", "nothing"],
+)
+def test_who_may_ask_for_any_goal_has_all(asked: Asked) -> None:
+    assert goals_of(registered(asked)[0]) == {"package", "test"}
+
+
+def test_the_server_for_editors_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        noted("--no-pantsd", builtin_goal=EDITOR_GOAL)
+
+    assert refused.value.code == 1
+    assert "without its server for editors" in capsys.readouterr().err
 
 
 def test_sandboxes_lie_in_a_folder_of_their_own(tmp_path: Path) -> None:
