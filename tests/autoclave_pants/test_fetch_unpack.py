@@ -313,6 +313,13 @@ def test_patterns_leave_files_out(tmp_path: Path) -> None:
     assert paths(tmp_path / "tree") == ["part/a.py"]
 
 
+def test_a_pattern_that_leaves_nothing_out_is_refused(tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path, "part", "1", files={"part/a.py": b"", "part/tests/a.py": b""})
+
+    with pytest.raises(UnpackError, match=r"component part: `part/test/\*` is to be left out, but matches no file"):
+        unpack("part", "wheel", [wheel], tmp_path / "tree", drops=("part/tests/*", "part/test/*"))
+
+
 def test_identity_is_the_documented_hash(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "b/run").write_bytes(b"run")

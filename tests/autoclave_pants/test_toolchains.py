@@ -126,6 +126,21 @@ def test_wheel_becomes_a_tree_without_installer_files(rule_runner, mirror):
     assert not any(path.endswith("RECORD") for path in files)
 
 
+def test_what_a_wheel_drops_is_in_no_tree(rule_runner, mirror):
+    sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n", "part/tests/of_it.py": b""}))
+    lock = {"part.lock": f"part==1.0 --hash=sha256:{sha256}\n"}
+    rule_runner.write_files({**lock, "BUILD": toolchain_with(PART)})
+    whole = resolve(rule_runner)
+    rule_runner.write_files({"BUILD": toolchain_with(PART.replace(")", ', drop=["*/tests/*"])'))})
+    less = resolve(rule_runner)
+    (before,), (after,) = whole.components, less.components
+    assert set(files_in(rule_runner, before)) - set(files_in(rule_runner, after)) == {"part/tests/of_it.py"}
+    assert before.files == after.files + 1
+    assert whole.identity != less.identity
+    rule_runner.write_files({"BUILD": toolchain_with(PART.replace(")", ', drop=["*/nothing/*"])'))})
+    assert "`*/nothing/*` is to be left out, but matches no file" in failure(rule_runner)
+
+
 def test_fetching_has_the_same_key_whatever_mirror_index_or_token_a_machine_has(rule_runner, mirror, tmp_path):
     sha256 = mirror.add(wheel("part", "1.0", {"part/__init__.py": b"x = 1\n"}))
     model = mirror.add(b"\x08\x09 some model")

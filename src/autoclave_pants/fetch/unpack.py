@@ -117,13 +117,16 @@ class Tree:
     root: Path
     drops: tuple[str, ...] = ()
     written: int = 0
+    dropped: set[str] = field(default_factory=set)
     _files: dict[str, str] = field(default_factory=dict)
     _folded: dict[str, str] = field(default_factory=dict)
     _links: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def add(self, entry: Entry, package: str) -> None:
         """Write a file, or remember a link. Raises `UnpackError` if the path is unsafe, taken, or beyond the bounds."""
-        if any(fnmatchcase(entry.path, pattern) for pattern in self.drops + ANYWHERE_DROPS):
+        matching = [pattern for pattern in self.drops + ANYWHERE_DROPS if fnmatchcase(entry.path, pattern)]
+        self.dropped.update(matching)
+        if matching:
             return
         self._check_path(entry.path, package)
         if entry.target is not None:
@@ -242,7 +245,7 @@ def unpack(
     """Unpack `packages` into the new directory `output`.
 
     `kind` is `wheel`, `deb` or `tar`; `keep` is the one folder of a tar archive that is kept; `drops` are path patterns
-    (fnmatch) to leave out. Raises `UnpackError`: see the module's heading.
+    (fnmatch) to leave out, each of which has to match a file. Raises `UnpackError`: see the module's heading.
     """
     output.mkdir(parents=True, exist_ok=True)
     tree = Tree(component, output, drops + (DEB_DROPS if kind == "deb" else ()))
@@ -256,6 +259,11 @@ def unpack(
             raise UnpackError(
                 f"component {component}: {package.name}: cannot be read as a {kind}: {error}. Fetch it anew."
             ) from error
+    for pattern in drops:
+        if pattern not in tree.dropped:
+            raise UnpackError(
+                f"component {component}: `{pattern}` is to be left out, but matches no file: correct or remove it."
+            )
     tree.finish("drop" if kind == "deb" else "refuse")
     if not any(output.iterdir()):
         raise UnpackError(

@@ -55,6 +55,7 @@ from autoclave_pants.target_types.toolchains import (
     CommitField,
     ComponentField,
     DebLockSourceField,
+    DropField,
     PythonVersionsField,
     ReleaseField,
     TinygradLockField,
@@ -201,11 +202,14 @@ def checked(result: Fetched, target: object, stage: str) -> Fetched:
     return result
 
 
-async def unpacked(kind: str, name: str, fetched: Digest, target: object, keep: str = "") -> Digest:
+async def unpacked(
+    kind: str, name: str, fetched: Digest, target: object, keep: str = "", drop: tuple[str, ...] = ()
+) -> Digest:
     """Unpack what a fetch action wrote below `fetched/` into a tree, without running anything of it."""
+    drops = (f"--drop={pattern}" for pattern in drop)
     request = FetchRequest(
         "unpack.py",
-        ("--component", name, "--kind", kind, "--keep", keep, "--output", "tree", "--flat", "flat", "fetched"),
+        ("--component", name, "--kind", kind, "--keep", keep, *drops, "--output", "tree", "--flat", "flat", "fetched"),
         fetched,
         f"Unpack {target}",
         output="flat",
@@ -240,7 +244,8 @@ async def wheels_tree(lock: str, digest: Digest, name: str, abi: str, target: Ta
         output="fetched",
     )
     result = checked(await Get(Fetched, FetchRequest, request), target.address, "fetch")
-    return await unpacked("wheel", name, result.digest, target.address)
+    drop = target[DropField].value if target.has_field(DropField) else ()
+    return await unpacked("wheel", name, result.digest, target.address, drop=drop)
 
 
 async def debs(target: Target) -> tuple[Fetched, tuple[str, ...]]:
