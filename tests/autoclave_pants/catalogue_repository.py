@@ -32,7 +32,7 @@ wheel_lock(name="onnx", source="onnx.lock", component="onnx", provides="onnx")
 wheel_lock(name="bubblewrap", source="bubblewrap.lock", component="bubblewrap", provides="bubblewrap")
 tinygrad_source(name="tinygrad", release="1.0", source="tinygrad.lock")
 toolchain(
-    name="tinygrad-0.14", python=[":python", ":python-host"], tinygrad=":tinygrad", components=[":llvm", ":mesa"], hip=":comgr"
+    name="tinygrad-0.14", python=[":python", ":python-host"], tinygrad=":tinygrad", components=[":llvm"], ir3=":mesa", hip=":comgr"
 )
 tinygrad_source(name="vendored", commit="0123456789012345678901234567890123456789", path="tree", adapter="1.0")
 toolchain(name="of-a-commit", python=[":python", ":python-host"], tinygrad=":vendored", components=[":llvm"])

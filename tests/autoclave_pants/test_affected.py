@@ -74,9 +74,10 @@ EDITS = {
     "lock of all compilers": ("toolchains/llvm.lock", "1.0", "1.1", ALL, NOTHING),
     "tinygrad of a commit": ("toolchains/tree/tinygrad/tensor.py", "first", "second", {"models:monitoring"}, NOTHING),
     "what lies beside it": ("toolchains/tree/README.md", "first", "second", NOTHING, NOTHING),
+    "lock of the renderer of one hardware": ("toolchains/mesa.lock", "1.0", "1.1", EMULATED_QCOM, NOTHING),
     "lock of one renderer": ("toolchains/comgr.lock", "1.0", "1.1", {"models:hip"}, NOTHING),
     "comment and layout of a lock": ("toolchains/llvm.lock", "# By hand", "\n# Written by hand\n\n", NOTHING, NOTHING),
-    "description of a component": ("toolchains/BUILD", 'provides="Mesa"', 'provides="Mesa 3D"', NOTHING, OF_A_RELEASE),
+    "description of a component": ("toolchains/BUILD", 'provides="Mesa"', 'provides="Mesa 3D"', NOTHING, EMULATED_QCOM),
     "fallback of the interpreter": ("toolchains/BUILD", '"3.13", "3.12"', '"3.12", "3.13"', ALL, NOTHING),
     "compiler": ("src/autoclave/compiler/lowering.py", '"""', '"""New. ', ALL, NOTHING),
     "compiler of warps": (

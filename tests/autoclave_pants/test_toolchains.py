@@ -329,8 +329,9 @@ def test_packages_that_cannot_be_had_are_named_with_what_to_do_and_missed_by_no_
     assert resolve(rule_runner, renderer="llvm").components == ()
 
 
-def test_a_renderer_without_its_compiler_is_told_which_field_to_write(rule_runner):
+@pytest.mark.parametrize(("renderer", "example"), [("ir3", "toolchains:tinymesa"), ("hip", "toolchains:comgr")])
+def test_a_renderer_without_its_compiler_is_told_which_field_to_write(rule_runner, renderer, example):
     rule_runner.write_files({"BUILD": PYTHON + 'toolchain(name="toolchain", python=":python")\n'})
-    assert "it has nothing to compile renderer='hip' with: name it in its field `hip`" in failure(
-        rule_runner, renderer="hip"
-    )
+    message = failure(rule_runner, renderer=renderer)
+    assert f"it has nothing to compile renderer='{renderer}' with: name it in its field `{renderer}`" in message
+    assert f'{renderer}="{example}"' in message

@@ -260,7 +260,8 @@ def test_another_tinygrad_is_refused_with_a_sentence(catalogue: Workspace) -> No
                 name="future",
                 python=[":python-3.13", ":python-host"],
                 tinygrad=":future-tinygrad",
-                components=[":llvm-20", ":tinymesa", ":numpy"],
+                components=[":llvm-20", ":numpy"],
+                ir3=":tinymesa",
             )
             """)
         )
@@ -300,7 +301,8 @@ def test_commit_with_the_sources_of_a_release_builds_the_same_bytes(catalogue: W
                     name="{name}",
                     python=[":python-3.13", ":python-host"],
                     tinygrad=":{name}-tinygrad",
-                    components=[":llvm-20", ":tinymesa", ":numpy"],
+                    components=[":llvm-20", ":numpy"],
+                    ir3=":tinymesa",
                     absent_flags=["TC_MIN_GLOBALS"],
                 )
                 """)

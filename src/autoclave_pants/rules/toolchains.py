@@ -61,6 +61,7 @@ from autoclave_pants.target_types.toolchains import (
     TinygradLockField,
     ToolchainComponentsField,
     ToolchainHipField,
+    ToolchainIr3Field,
     ToolchainPythonField,
     ToolchainTinygradField,
     VendoredPathField,
@@ -79,8 +80,11 @@ INSTEAD = (
 )
 """What to do about packages that cannot be had."""
 
-RENDERER_FIELDS: Mapping[str, type[AddressesField]] = {"hip": ToolchainHipField}
+RENDERER_FIELDS: Mapping[str, type[AddressesField]] = {"ir3": ToolchainIr3Field, "hip": ToolchainHipField}
 """By renderer: the field with the components that only models of that renderer are compiled with."""
+
+RENDERER_COMPONENTS = {"ir3": "toolchains:tinymesa", "hip": "toolchains:comgr"}
+"""By renderer: an example for its field."""
 
 
 @dataclass(frozen=True)
@@ -423,7 +427,7 @@ async def of_renderer(toolchain: Target, renderer: str) -> tuple[Target, ...]:
             str(toolchain.address),
             "toolchain",
             f"it has nothing to compile renderer='{renderer}' with: name it in its field `{field.alias}`, for example "
-            f'{field.alias}="toolchains:comgr"',
+            f'{field.alias}="{RENDERER_COMPONENTS[renderer]}"',
         )
     return tuple(found)
 

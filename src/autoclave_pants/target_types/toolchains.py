@@ -239,6 +239,16 @@ class ToolchainComponentsField(AddressesField):
     help = help_text("The other components: `wheel_lock` and `deb_lock` targets, each under its own component name.")
 
 
+class ToolchainIr3Field(AddressesField):
+    alias = "ir3"
+    help = help_text(
+        """
+        What models with `renderer="ir3"`, so those for qcom, are compiled with, beside `components`: the `wheel_lock` of Mesa. All
+        other models are neither rebuilt when it changes nor does a machine that builds only them fetch it.
+        """
+    )
+
+
 class ToolchainHipField(AddressesField):
     alias = "hip"
     help = help_text(
@@ -267,6 +277,7 @@ class ToolchainTarget(Target):
         ToolchainPythonField,
         ToolchainTinygradField,
         ToolchainComponentsField,
+        ToolchainIr3Field,
         ToolchainHipField,
         AbsentFlagsField,
     )
@@ -279,7 +290,8 @@ class ToolchainTarget(Target):
                 name="tinygrad-0.14",
                 python=[":python-3.13", ":python-host"],
                 tinygrad="//tinygrad_repo:tinygrad-0.14.0",
-                components=[":llvm-20", ":tinymesa", ":numpy"],
+                components=[":llvm-20", ":numpy"],
+                ir3=":tinymesa",
                 hip=":comgr",
                 absent_flags=["TC_MIN_GLOBALS"],
             )
