@@ -31,6 +31,7 @@ from pants.engine.unions import UnionMembership
 from pants.init import options_initializer
 from pants.init.options_initializer import OptionsInitializer
 from pants.init.plugin_resolver import PluginResolver, ResolvedPluginDistributions
+from pants.vcs.changed import ChangedAddresses
 
 Resolve = Callable[..., ResolvedPluginDistributions]
 
@@ -72,9 +73,13 @@ def only_where_configured(resolve: Resolve) -> Resolve:
 
 @dataclass
 class Asked:
-    """The goals that this process was asked for; none are known (None) of a daemon, which will be asked for any."""
+    """What this process was asked for: which goals, and whether it may be for targets by their changes (`--changed-since`).
+
+    Of a daemon, which will be asked for anything, no goals are known (None).
+    """
 
     goals: frozenset[str] | None = None
+    by_changes: bool = True
 
     def noting(self, options: Callable[..., Any]) -> Callable[..., Any]:
         """`OptionsInitializer.options`, whose result is looked at for goals; Pants makes its rules after that."""
@@ -89,6 +94,8 @@ class Asked:
                 raise SystemExit(1)
             # `help` and the like are built in, and look at the rules of all goals.
             self.goals = None if daemon or found.builtin_goal or not found.goals else frozenset(found.goals)
+            # Pants refuses targets by name and by changes at once.
+            self.by_changes = self.goals is None or not found.specs
             return found
 
         return noted
@@ -111,6 +118,8 @@ class Asked:
         wanted = query.output_type
         if issubclass(wanted, Goal) and self.goals is not None:
             return not self.goals.isdisjoint((wanted.name, wanted.subsystem_cls.deprecated_options_scope))
+        if wanted is ChangedAddresses:
+            return self.by_changes
         return not wanted.__module__.startswith(EDITOR_SERVER)
 
 

@@ -26,6 +26,7 @@ from pants.engine.rules import QueryRule, RuleIndex
 from pants.engine.unions import UnionMembership, UnionRule
 from pants.init.plugin_resolver import PluginResolver
 from pants.option.options_bootstrapper import OptionsBootstrapper
+from pants.vcs.changed import ChangedAddresses, ChangedRequest
 
 
 def options(*arguments: str) -> OptionsBootstrapper:
@@ -85,10 +86,12 @@ def registered(asked: Asked, *more: QueryRule) -> tuple[RuleIndex, UnionMembersh
     return given[0]
 
 
-def noted(*arguments: str, goals: tuple[str, ...] = (), builtin_goal: str | None = None) -> Asked:
-    """After a command line was parsed into these goals."""
+def noted(
+    *arguments: str, goals: tuple[str, ...] = (), specs: tuple[str, ...] = (), builtin_goal: str | None = None
+) -> Asked:
+    """After a command line was parsed into these goals and specs."""
     asked = Asked()
-    parsed = SimpleNamespace(goals=list(goals), builtin_goal=builtin_goal)
+    parsed = SimpleNamespace(goals=list(goals), specs=list(specs), builtin_goal=builtin_goal)
     assert asked.noting(lambda *_, **__: parsed)(None, options(*arguments), raise_=True) is parsed
     return asked
 
@@ -115,6 +118,20 @@ def test_a_run_without_a_daemon_has_the_goals_that_it_was_asked_for() -> None:
     assert goals_of(rules) == {"package"}
     assert other in rules.queries
     assert {rule.output_type for rule in rules.rules} >= set(GOALS.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        (noted("--no-pantsd", goals=("package",), specs=("models:",)), False),
+        (noted("--no-pantsd", goals=("package",)), True),
+        (noted("--pantsd", goals=("package",), specs=("models:",)), True),
+    ],
+    ids=["named", "not named", "a daemon"],
+)
+def test_targets_are_found_by_their_changes_unless_they_are_named(asked: Asked, wanted: bool) -> None:
+    by_changes = QueryRule(ChangedAddresses, (ChangedRequest,))
+    assert (by_changes in registered(asked, by_changes)[0].queries) is wanted
 
 
 @pytest.mark.parametrize(
