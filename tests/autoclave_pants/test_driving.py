@@ -221,6 +221,15 @@ def test_monitoring_is_openpilots_four_files():
     assert package_directory(target) == "models/dm/cpu"
 
 
+def test_variants_of_one_hardware_have_folders_of_their_own():
+    def folder(**parameters):
+        address = Address("models", target_name="policy", parameters=parameters)
+        return package_directory(OnnxModelTarget({"source": ":onnx", "hardware": "chestnut"}, address))
+
+    assert folder(hardware="chestnut") == folder() == "models/policy/chestnut"
+    assert folder(renderer="hip") == folder(hardware="chestnut", renderer="hip") == "models/policy/chestnut-hip"
+
+
 @pytest.mark.parametrize(
     "target, expected",
     [

@@ -106,6 +106,14 @@ class Repository:
     def withdraw(self, name: str) -> None:
         (self.root / f"models/BUILD.{name}").unlink()
 
+    def replace(self, path: str, *texts: tuple[str, str]) -> None:
+        """Edit a file, which has to have each of these texts."""
+        content = (self.root / path).read_text()
+        for before, after in texts:
+            assert before in content
+            content = content.replace(before, after)
+        (self.root / path).write_text(content)
+
     def keep_in(self, store: Path) -> None:
         """From now on jobs have this as Pants' local store, instead of this user's."""
         (self.root / ".pants.rc").write_text(f'[GLOBAL]\nlocal_store_dir = "{store}"\n')
@@ -208,7 +216,7 @@ def test_what_cannot_be_built_or_tested_is_refused(
     assert not run.artifacts
 
 
-def test_a_job_with_a_token_fills_the_cache_and_one_without_takes_from_it(
+def test_a_job_with_a_token_fills_the_cache_and_jobs_without_take_from_it(
     repository: Repository, gh: Path, cache: RunningServer
 ) -> None:
     compiled, served = [], []
@@ -229,6 +237,23 @@ def test_a_job_with_a_token_fills_the_cache_and_one_without_takes_from_it(
     (hits, misses, errors, written), second = served
     assert (hits, errors) == (0, 0) and misses > 0 and written > 0
     assert second[0] > 0 and second[1:] == [0, 0, 0]
+
+    repository.replace(
+        ".github/workflows/pull-request.yml",
+        ('PUBLIC_CACHE_ADDRESS: ""', f'PUBLIC_CACHE_ADDRESS: "{cache.address}"'),
+        ('PUBLIC_CACHE_INSTANCE: ""', f'PUBLIC_CACHE_INSTANCE: "{cache.instance}"'),
+    )
+    repository.keep_in(gh.parent / "store-of-a-pull-request")
+    repository.replace("models/BUILD.good", ("hardware=('cpu',)", "hardware=('cpu',), tolerance=0.01"))
+    repository.commit()
+    run = runner(repository, gh, pull_request={"number": 7})
+    found = results(run, "pull-request.yml")
+    log = "\n".join(run.log)
+    assert found == {"plan": "success", "build": "success", "report": "success"}, log
+    assert "Starting: Compile models:good" not in log
+    (step,) = (each for each in run.log if each.startswith("See that the cache served the build\n"))
+    (counts,) = SERVED.findall(step)
+    assert [int(count) for count in counts] == second
 
 
 def test_a_job_whose_cache_cannot_be_used_fails_before_it_builds(

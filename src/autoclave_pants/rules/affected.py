@@ -25,6 +25,7 @@ from pants.util.strutil import help_text, softwrap
 
 from autoclave_pants.revisions import Forecast, RevisionError, commit_of, forecasts, passed_on
 from autoclave_pants.rules.catalogue import Catalogue, CataloguedModel
+from autoclave_pants.rules.products import variant
 from autoclave_pants.target_types.fields import HARDWARE
 from autoclave_pants.target_types.models import HardwareField
 
@@ -132,7 +133,7 @@ def file_name(model: CataloguedModel) -> str:
     """A name for a model that is fit for a file or a job: "models.pop223-qcom"."""
     address = model.target.address
     path = ".".join(filter(None, (*address.spec_path.split("/"), address.target_name)))
-    return f"{path}-{model.target[HardwareField].value}"
+    return f"{path}-{variant(model.target)}"
 
 
 def entry(model: CataloguedModel, effect: Effect) -> dict[str, Any]:

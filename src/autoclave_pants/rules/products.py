@@ -63,6 +63,18 @@ def products_of(target: Target) -> Products:
     raise BuildError(str(target.address), "build", f"it is a {target.alias}, not a model")
 
 
+def variant(target: Target) -> str:
+    """What tells a target from others of its name: the hardware ("qcom"), and where `parametrize` varies other fields, what these have
+    ("chestnut-hip")."""
+    parameters = sorted(target.address.parameters.items())
+    return "-".join(
+        [
+            target[HardwareField].value,
+            *(value.replace("/", ".") for name, value in parameters if name != HardwareField.alias),
+        ]
+    )
+
+
 def package_directory(target: Target) -> str:
-    """Where the files of a model go in dist: `<BUILD directory>/<name>/<hardware>`."""
-    return posixpath.join(target.address.spec_path, target.address.target_name, target[HardwareField].value)
+    """Where the files of a model go in dist: `<BUILD directory>/<name>/<variant>`."""
+    return posixpath.join(target.address.spec_path, target.address.target_name, variant(target))
