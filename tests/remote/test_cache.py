@@ -15,6 +15,7 @@ from remote.cache_fixtures import Filled, declare_shared
 from remote.cached_builds import Build, artifact_of, build, dense_model
 from remote.checkouts import Checkout, new_checkout
 
+from autoclave.servers.buildgrid import BuildGrid
 from autoclave.servers.running import RunningServer
 
 ORDINARY_USER = 54321
@@ -108,22 +109,25 @@ def test_another_user_with_other_interpreters_builds_nothing(ci: Filled, home_of
     assert f"setting up Pants in {home_of_another}" in built.log, "nothing of the first user's was used"
 
 
+@pytest.mark.parametrize("kind", ["casd", "buildgrid"])
 def test_large_artifact_goes_up_and_comes_down(
-    ci: Filled, casd: RunningServer, developer: Callable[..., Checkout]
+    kind: str, request: pytest.FixtureRequest, developer: Callable[..., Checkout]
 ) -> None:
+    server: RunningServer | BuildGrid = request.getfixturevalue(kind)
+    storage = server.casd if isinstance(server, BuildGrid) else server
     first, second = developer("first"), developer("second")
     for each in (first, second):
         declare(each, "large", dense_model(*LARGE), ("cpu",))
 
-    up = build(first, *first.options(casd))
-    down = build(second, *second.options(casd, write=False))
+    up = build(first, *first.options(server))
+    down = build(second, *second.options(server, subject="dev", write=False))
 
     artifact = first.root / "dist/models/large/cpu/large_tinygrad.pkl"
     assert artifact.stat().st_size > 150_000_000
     assert (up.unwritten, down.ran, down.read_errors) == (0, [], 0)
     assert down.artifacts == up.artifacts
     digest = artifact_of(up, "large")
-    assert (casd.data / "cas/objects" / digest[:2] / digest[2:]).stat().st_size == artifact.stat().st_size
+    assert (storage.data / "cas/objects" / digest[:2] / digest[2:]).stat().st_size == artifact.stat().st_size
 
 
 def test_chunks_larger_than_a_message_are_not_taken(
