@@ -172,13 +172,20 @@ async def compiled(model: ModelRequest, **changes: Any) -> CompiledModel:
 
 async def model_toolchain(request: CompileRequest) -> Toolchain:
     """The toolchain that `request` is compiled with."""
+    toolchain = await Get(Toolchain, ToolchainRequest, toolchain_request(request))
+    return compiler_of(request, toolchain)
+
+
+def toolchain_request(request: CompileRequest) -> ToolchainRequest:
     platform = request.model.platform
-    toolchain = await Get(
-        Toolchain, ToolchainRequest(platform.toolchain, request.python, request.unlike, platform.renderer)
-    )
+    return ToolchainRequest(platform.toolchain, request.python, request.unlike, platform.renderer)
+
+
+def compiler_of(request: CompileRequest, toolchain: Toolchain) -> Toolchain:
+    """The toolchain, which has to have what `request` is compiled by."""
     if toolchain.tinygrad is None:
         raise BuildError(
-            str(platform.address), "compile", "its toolchain has no `tinygrad`, so it cannot compile models"
+            str(request.model.address), "compile", "its toolchain has no `tinygrad`, so it cannot compile models"
         )
     return toolchain
 

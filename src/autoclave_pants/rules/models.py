@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from pants.engine.addresses import UnparsedAddressInputs
-from pants.engine.rules import Get, Rule, collect_rules, rule
+from pants.engine.rules import Get, MultiGet, Rule, collect_rules, rule
 from pants.engine.target import Target
 from pants.engine.unions import UnionRule
 from pants.util.frozendict import FrozenDict
@@ -23,9 +23,10 @@ from autoclave_pants.rules.artifacts import (
     RoleSource,
     artifact_of,
     compiler_input,
-    model_toolchain,
+    compiler_of,
     report_of,
     toolchain_fields,
+    toolchain_request,
 )
 from autoclave_pants.rules.sources import (
     MODEL,
@@ -34,7 +35,7 @@ from autoclave_pants.rules.sources import (
     OnnxSource,
     SourceRequest,
 )
-from autoclave_pants.rules.toolchains import Toolchain
+from autoclave_pants.rules.toolchains import Toolchain, ToolchainRequest
 from autoclave_pants.target_types.models import DimensionsField, ExpectedInputsField, ModelSourceField
 
 RUN = "run"
@@ -87,8 +88,11 @@ def compile_request(model: OnnxModelRequest, source: OnnxSource, toolchain: Tool
 @rule
 async def compile_model(request: OnnxCompileRequest) -> CompiledModel:
     model = request.model
-    toolchain = await model_toolchain(request)
-    source = await Get(OnnxSource, SourceRequest(model.source))
+    # At once, since each may have much to fetch.
+    toolchain, source = await MultiGet(
+        Get(Toolchain, ToolchainRequest, toolchain_request(request)), Get(OnnxSource, SourceRequest(model.source))
+    )
+    compiler_of(request, toolchain)
     try:
         await Get(CheckedSource, CheckedSourceRequest(source, model.dimensions, model.inputs))
     except BuildError as error:
