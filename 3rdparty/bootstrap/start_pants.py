@@ -4,7 +4,8 @@ It makes no scheduler to find third-party plugins unless some are configured. Pa
 Python backend, before it looks at which plugins are wanted; solving them takes a third of what `./pants --no-pantsd` takes to start.
 
 It solves fewer rules. Those of Pants' server for editors (BSP) offer a second way to targets, which doubles the time of solving all others;
-nothing here is built through an editor. And a run without a daemon has no use for other goals than those that it was asked for.
+nothing here is built through an editor. Those that Pants keeps for plugins of its earlier versions take what nobody gives any more. And a
+run without a daemon has no use for other goals than those that it was asked for.
 
 It leaves nothing behind: what several sandboxes had as inputs, half a gigabyte after a build, stays in /tmp when Pants ends.
 
@@ -18,6 +19,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable
@@ -26,14 +28,19 @@ from pants.bin.pants_loader import main
 from pants.engine.goal import Goal
 from pants.engine.internals import scheduler
 from pants.engine.internals.scheduler import Scheduler
+from pants.engine.internals.session import RunId, SessionValues
 from pants.engine.rules import QueryRule, RuleIndex, TaskRule
-from pants.engine.unions import UnionMembership
+from pants.engine.unions import UnionMembership, is_union
 from pants.init import options_initializer
 from pants.init.options_initializer import OptionsInitializer
 from pants.init.plugin_resolver import PluginResolver, ResolvedPluginDistributions
+from pants.util.ordered_set import FrozenOrderedSet
 from pants.vcs.changed import ChangedAddresses
 
 Resolve = Callable[..., ResolvedPluginDistributions]
+
+NATIVE = (SessionValues, RunId)
+"""Parameters that Pants' native engine gives to rules."""
 
 EDITOR_SERVER = "pants.bsp."
 EDITOR_GOAL = "experimental-bsp"
@@ -104,12 +111,11 @@ class Asked:
         """`register_rules`, given only what these goals need."""
 
         def registered(rules: RuleIndex, unions: UnionMembership) -> Any:
-            needed = replace(
-                rules,
-                rules=type(rules.rules)(rule for rule in rules.rules if not of_editor_server(rule)),
-                queries=type(rules.queries)(query for query in rules.queries if self.needs(query)),
-            )
-            return register(needed, without_editor_server(unions))
+            members = without_editor_server(unions)
+            queries = tuple(query for query in rules.queries if self.needs(query))
+            possible = possible_rules((rule for rule in rules.rules if not of_editor_server(rule)), queries, members)
+            needed = replace(rules, rules=FrozenOrderedSet(possible), queries=FrozenOrderedSet(queries))
+            return register(needed, members)
 
         return registered
 
@@ -136,6 +142,20 @@ def without_editor_server(unions: UnionMembership) -> UnionMembership:
             for union, members in unions.union_rules.items()
         }
     )
+
+
+def possible_rules(
+    rules: Iterable[TaskRule], queries: Iterable[QueryRule], unions: UnionMembership
+) -> tuple[TaskRule, ...]:
+    """The rules less those that have a parameter which no rule returns and nobody gives."""
+    rules = tuple(rules)
+    given: set[type] = {*NATIVE, *(each for query in queries for each in query.input_types)}
+    for rule in rules:
+        given.add(rule.output_type)
+        for each in (each for get in rule.input_gets for each in get.input_types):
+            given.update(unions.get(each) if is_union(each) else (each,))
+    possible = tuple(rule for rule in rules if given.issuperset(rule.input_selectors))
+    return possible if len(possible) == len(rules) else possible_rules(possible, queries, unions)
 
 
 def with_folder_of_its_own(initialize: Callable[..., None]) -> Callable[..., None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from bootstrap.start_pants import (
     Later,
     make_later,
     only_where_configured,
+    possible_rules,
     remove_inputs,
     with_folder_of_its_own,
 )
@@ -20,9 +22,11 @@ from pants.bsp.goal import BSPGoal
 from pants.bsp.rules import rules as rules_for_editors
 from pants.core.goals.package import rules as package_rules
 from pants.core.goals.test import rules as test_rules
+from pants.engine.addresses import Addresses
 from pants.engine.console import Console
 from pants.engine.fs import Workspace
-from pants.engine.rules import QueryRule, RuleIndex
+from pants.engine.internals.session import SessionValues
+from pants.engine.rules import Get, QueryRule, RuleIndex, collect_rules, rule
 from pants.engine.unions import UnionMembership, UnionRule
 from pants.init.plugin_resolver import PluginResolver
 from pants.option.options_bootstrapper import OptionsBootstrapper
@@ -111,13 +115,64 @@ def test_rules_for_editors_are_left_out() -> None:
     assert [each for each in modules if each.startswith("pants.bsp")] == []
 
 
+@dataclass(frozen=True)
+class Old:
+    """What nobody asks with any more."""
+
+
+@dataclass(frozen=True)
+class Older:
+    """What is made of it."""
+
+
+@dataclass(frozen=True)
+class New:
+    """What is asked for."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What it is asked with."""
+
+
+@rule
+def older(_: Old) -> Older:
+    return Older()
+
+
+@rule
+def new_of_older(_: Older) -> New:
+    return New()
+
+
+@rule
+def new_of_a_question(_: Question, session: SessionValues) -> New:
+    return New()
+
+
+@rule
+async def asks() -> Addresses:
+    await Get(New, Question())
+    return Addresses()
+
+
+def test_rules_that_take_what_nobody_gives_are_left_out() -> None:
+    rules = RuleIndex.create(collect_rules(globals())).rules
+    assert {each.func for each in rules} == {older, new_of_older, new_of_a_question, asks}
+
+    def possible(*queries: QueryRule) -> set[object]:
+        return {each.func for each in possible_rules(rules, queries, UnionMembership({}))}
+
+    assert possible() == {new_of_a_question, asks}
+    assert possible(QueryRule(New, (Old,))) == {older, new_of_older, new_of_a_question, asks}
+
+
 def test_a_run_without_a_daemon_has_the_goals_that_it_was_asked_for() -> None:
     other = QueryRule(UnionMembership, ())
     rules, _ = registered(noted("--no-pantsd", goals=("package",)), other)
 
     assert goals_of(rules) == {"package"}
     assert other in rules.queries
-    assert {rule.output_type for rule in rules.rules} >= set(GOALS.values())
 
 
 @pytest.mark.parametrize(
