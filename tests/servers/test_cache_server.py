@@ -167,4 +167,4 @@ def test_help_is_complete(start: Start) -> None:
     text, _ = start("--help").communicate(timeout=60)
     for option in ("--folder", "--port", "--quota", "--execute", "--suite", "--update"):
         assert f"\n  {option} " in text
-    assert "./pants run src/autoclave/servers:cache-server -- --execute 2" in text
+    assert "./pants --no-pantsd run src/autoclave/servers:cache-server -- --execute 2" in text

@@ -62,6 +62,15 @@ onnx_file(name="bad-onnx", source="bad.onnx")
 onnx_model(name="bad", source=":bad-onnx", hardware="cpu")
 parity_test(name="bad-parity", model=":bad", pinned_outputs={"y": "0000000000000000000000000000000000000000000000000000000000000000"})
 """
+MADE_UP = """
+synthetic_onnx(name="made-up-onnx", scale="S", seed=7)
+onnx_model(name="made-up", source=":made-up-onnx", hardware="cpu")
+parity_test(name="made-up-parity", model=":made-up")
+"""
+TOO_MANY = """
+for number in range(257):
+    onnx_model(name=f"many-{number}", source=":good-onnx", hardware="cpu")
+"""
 UNTESTED = """
 onnx_file(name="untested-onnx", source="untested.onnx")
 onnx_model(name="untested", source=":untested-onnx", hardware="cpu")
@@ -172,22 +181,24 @@ def ended(head: str) -> dict[str, object]:
 
 
 def test_only_a_catalogue_that_passes_parity_is_published(repository: Repository, gh: Path) -> None:
-    repository.withdraw("good")
     repository.declare_as("bad", FAILING)
+    repository.declare_as("untested", UNTESTED)
     repository.commit()
     run = runner(repository, gh)
-    found = results(run, "build-all.yml", release="v1")
+    found = results(run, "build-all.yml", release="v1", models="models:bad models:good")
     assert found == {"plan": "success", "build": "failure", "publish": "skipped"}, "\n".join(run.log)
-    assert set(run.artifacts) == {"unverified-models.bad-cpu"}
+    assert set(run.artifacts) == {"unverified-models.bad-cpu", "verified-models.good-cpu"}
     assert (gh / "gh.log").read_text() == ""
 
     repository.withdraw("bad")
-    repository.declare("good", seed=41)
+    repository.withdraw("untested")
+    repository.declare_as("made-up", MADE_UP)
     repository.commit()
     run = runner(repository, gh)
     found = results(run, "build-all.yml", release="v1")
     assert found == {"plan": "success", "build": "success", "publish": "success"}, "\n".join(run.log)
-    assert set(run.artifacts) == {"verified-models.good-cpu"}
+    assert set(run.artifacts) == {"verified-models.good-cpu", "verified-models.made-up-cpu"}
+    assert "::warning::models/made-up/cpu has made-up weights, and is left out of the release" in "\n".join(run.log)
     assert (gh / "gh.log").read_text().startswith("release create v1 --repo owner/models --target ")
     published = gh / "published"
     artifact = "models.good.cpu.good_tinygrad.pkl"
@@ -195,6 +206,15 @@ def test_only_a_catalogue_that_passes_parity_is_published(repository: Repository
     assert {path.name for path in published.iterdir()} == {*expected, "SHA256SUMS"}
     sums = dict(reversed(line.split()) for line in (published / "SHA256SUMS").read_text().splitlines())
     assert sums == {name: hashlib.sha256((published / name).read_bytes()).hexdigest() for name in expected}
+
+
+def test_more_models_than_a_matrix_holds_are_refused(repository: Repository, gh: Path) -> None:
+    repository.declare_as("many", TOO_MANY)
+    repository.commit()
+    run = runner(repository, gh)
+    found = results(run, "build-all.yml")
+    assert found == {"plan": "failure", "build": "skipped", "publish": "skipped"}, "\n".join(run.log)
+    assert "::error::These are 258 models, and GitHub takes 256 jobs" in "\n".join(run.log)
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,11 @@ folder; nothing is installed, and root is not needed. It serves all users of thi
 
 EPILOG = """\
 examples:
-  ./pants run src/autoclave/servers:cache-server
-  ./pants run src/autoclave/servers:cache-server -- --port 50099 --folder /data/cache --quota 40G
-  ./pants run src/autoclave/servers:cache-server -- --execute 2      remote execution, too
+  ./pants --no-pantsd run src/autoclave/servers:cache-server
+  ./pants --no-pantsd run src/autoclave/servers:cache-server -- --port 50099 --folder /data/cache --quota 40G
+  ./pants --no-pantsd run src/autoclave/servers:cache-server -- --execute 2      remote execution, too
 
+Pants' daemon does one thing at a time; by --no-pantsd the checkout stays free for other commands while the server runs.
 It prints what to export in each checkout's terminal. Ctrl-C ends it; the folder stays, and the next start goes on with it.
 """
 
