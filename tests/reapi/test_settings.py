@@ -74,6 +74,7 @@ def test_use_is_judged_by_what_pants_would_do(options: dict[str, object], requir
         ("remote_store_chunk_bytes", 4 << 20, "chunk size", State.failed, "PANTS_REMOTE_STORE_CHUNK_BYTES"),
         ("remote_store_chunk_bytes", 0, "chunk size", State.failed, "PANTS_REMOTE_STORE_CHUNK_BYTES"),
         ("remote_store_chunk_bytes", 3 << 20, "chunk size", State.ok, ""),
+        ("remote_store_batch_api_size_limit", 1, "batches", State.warning, "PANTS_REMOTE_STORE_BATCH_API_SIZE_LIMIT=0"),
         ("session_end_tasks_timeout", 3.0, "uploads at exit", State.warning, "PANTS_SESSION_END_TASKS_TIMEOUT"),
         ("session_end_tasks_timeout", 120.0, "uploads at exit", State.ok, ""),
         ("cache_content_behavior", "defer", "corrupt blobs", State.warning, "PANTS_CACHE_CONTENT_BEHAVIOR"),
@@ -94,3 +95,4 @@ def test_who_only_reads_needs_no_time_for_uploads() -> None:
     found = {each.check: each.state for each in values(Settings(remote_cache_read=True, session_end_tasks_timeout=3.0))}
 
     assert found["uploads at exit"] is State.ok
+    assert "batches" not in found

@@ -46,7 +46,12 @@ def steady_buildgrid(
     server.server.stop()
 
 
-WRITES = {"remote_cache_read": True, "remote_cache_write": True, "session_end_tasks_timeout": 120.0}
+WRITES = {
+    "remote_cache_read": True,
+    "remote_cache_write": True,
+    "session_end_tasks_timeout": 120.0,
+    "remote_store_batch_api_size_limit": 0,
+}
 READS = {"remote_cache_read": True}
 
 
@@ -163,6 +168,35 @@ def test_a_server_that_executes_is_found_good_as_pants_execution_toml_uses_it(ex
     assert states(found, State.failed) == set()
     assert found["use"].seen == "Pants reads and executes remotely"
     assert "executes actions" in found["capabilities"].seen
+
+
+ELSEWHERE = {"remote_execution": True, "remote_cache_write": False}
+
+
+def test_a_server_that_executes_beside_the_one_that_stores_is_looked_at(
+    steady_casd: RunningServer, execution: RunningServer
+) -> None:
+    found = found_in(of_casd(steady_casd, **ELSEWHERE, remote_execution_address=execution.address))
+
+    assert states(found, State.failed) == set()
+    assert found["exec capabilities"].seen == "executes actions"
+
+
+@pytest.mark.parametrize(
+    ("address", "check"),
+    [
+        ("farm:8980", "exec address"),
+        ("grpc://localhost:1", "exec connection"),
+        ("grpc://127.0.0.1:PORT", "exec capabilities"),
+    ],
+    ids=["no address", "nobody there", "a cache alone"],
+)
+def test_a_server_that_does_not_execute_is_found(steady_casd: RunningServer, address: str, check: str) -> None:
+    port = steady_casd.address.rpartition(":")[2]
+    found = found_in(of_casd(steady_casd, **ELSEWHERE, remote_execution_address=address.replace("PORT", port)))
+
+    assert states(found, State.failed) == {check}
+    assert "remote_execution" in found[check].fix
 
 
 def test_who_only_reads_from_a_cache_that_takes_all_is_warned(steady_casd: RunningServer) -> None:

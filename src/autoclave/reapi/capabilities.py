@@ -25,12 +25,20 @@ def judge_capabilities(can: Capabilities, settings: Settings) -> Finding:
     if not low[0] <= 2 <= high[0]:
         return failed(check, f"the server speaks the API {versions}; Pants speaks 2.0", fix)
     # Where actions are sent to another server, this one need not execute any.
-    executes = settings.remote_execution and settings.remote_execution_address in ("", settings.remote_store_address)
-    if executes and not can.execution:
-        remedy = "configure workers on the server, or set " + option("remote_execution", "false")
-        return failed(check, "the server executes nothing, but remote_execution is true", remedy)
+    if settings.remote_execution and not settings.executes_elsewhere and not can.execution:
+        return _executes_nothing()
     batch = f"{can.max_batch_bytes} bytes a batch" if can.max_batch_bytes else "batches of any size"
     return ok(check, f"API {versions}, SHA-256, {batch}" + (", executes actions" if can.execution else ""))
+
+
+def judge_executor(can: Capabilities) -> Finding:
+    """Whether a server that actions are sent to executes any."""
+    return ok("capabilities", "executes actions") if can.execution else _executes_nothing()
+
+
+def _executes_nothing() -> Finding:
+    remedy = "configure workers on the server, or set " + option("remote_execution", "false")
+    return failed("capabilities", "the server executes nothing, but remote_execution is true", remedy)
 
 
 def judge_clock(server_time: str | None, now: float) -> Finding:

@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 
 import grpc
 
 from autoclave.errors import AutoclaveError
 from autoclave.reapi import settings as options
-from autoclave.reapi.client import Client
+from autoclave.reapi.capabilities import judge_executor
+from autoclave.reapi.client import Client, RemoteError
 from autoclave.reapi.findings import Finding, State, failed, option, skipped, warning
 from autoclave.reapi.network import Address, authorities, check_address, check_dns, check_tcp, check_tls, speaks_tls
-from autoclave.reapi.service import Service
+from autoclave.reapi.service import Service, remedy, said
 from autoclave.reapi.settings import Settings
 from autoclave.reapi.tokens import judge_token, missing_token, read_token
 
@@ -46,6 +48,26 @@ def examine(settings: Settings, deadline: float, *, required: bool = False) -> I
         yield skipped("service", "not looked at: without its token, Pants does not start")
         return
     yield from _served(address, settings, token, deadline)
+    if settings.executes_elsewhere:
+        for each in _executor(settings, token, deadline):
+            yield replace(each, check=f"exec {each.check}")
+
+
+def _executor(settings: Settings, token: str, deadline: float) -> Iterator[Finding]:
+    """Whether there is a server that executes, where it is not the one that stores."""
+    name = "remote_execution_address"
+    found, address = check_address(settings.remote_execution_address, name)
+    yield found
+    if address is None or not (yield from _reached(address, settings, deadline)):
+        return
+    with open_channel(address, settings) as channel:
+        client = Client(channel, settings.remote_instance_name, options.client_headers(settings, token), deadline)
+        try:
+            can = client.capabilities()
+        except RemoteError as error:
+            yield failed("capabilities", said(error), remedy(error, name))
+            return
+    yield judge_executor(can)
 
 
 def _reached(address: Address, settings: Settings, deadline: float) -> Generator[Finding, None, bool]:

@@ -33,6 +33,7 @@ class Settings:
     remote_oauth_bearer_token_path: str = ""
     remote_store_headers: Mapping[str, str] = field(default_factory=dict)
     remote_store_chunk_bytes: int = MIB
+    remote_store_batch_api_size_limit: int = 4 * MIB
     remote_cache_warnings: str = "backoff"
     remote_cache_rpc_timeout_millis: int = 1500
     session_end_tasks_timeout: float = 3.0
@@ -47,6 +48,11 @@ class Settings:
     def used(self) -> bool:
         """Whether Pants would use a server."""
         return self.remote_cache_read or self.remote_cache_write or self.remote_execution
+
+    @property
+    def executes_elsewhere(self) -> bool:
+        """Whether actions are sent to another server than the one that stores."""
+        return self.remote_execution and self.remote_execution_address not in ("", self.remote_store_address)
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
@@ -130,6 +136,13 @@ def values(settings: Settings) -> Iterator[Finding]:
         )
     else:
         yield ok("uploads at exit", f"session_end_tasks_timeout = {timeout:g}")
+    batch = settings.remote_store_batch_api_size_limit
+    if settings.remote_cache_write and batch > 0:
+        yield warning(
+            "batches",
+            f"remote_store_batch_api_size_limit = {batch}: what a server refuses of a batch, Pants counts as written",
+            option("remote_store_batch_api_size_limit", "0"),
+        )
     if settings.cache_content_behavior != "fetch":
         yield warning(
             "corrupt blobs",

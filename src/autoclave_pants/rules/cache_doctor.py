@@ -43,6 +43,7 @@ OPTIONS = (
     "remote_oauth_bearer_token_path",
     "remote_store_headers",
     "remote_store_chunk_bytes",
+    "remote_store_batch_api_size_limit",
     "remote_cache_warnings",
     "remote_cache_rpc_timeout_millis",
     "session_end_tasks_timeout",
