@@ -38,7 +38,7 @@ def comgr_toolchain(place: Path) -> Path:
 @pytest.fixture(scope="session")
 def clang(place: Path) -> Path:
     """The executable of ziglang 0.15.2, which has clang 20.1.2 with all of LLVM's targets."""
-    return wheel_tree("ziglang", "3rdparty/ziglang.lock", place, "ziglang/lib/*", "ziglang/doc/*") / "ziglang/zig"
+    return wheel_tree("ziglang", "3rdparty/ziglang.lock", place, "ziglang/lib/*") / "ziglang/zig"
 
 
 @pytest.fixture(scope="session")

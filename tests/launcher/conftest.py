@@ -16,7 +16,10 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 START = "3rdparty/bootstrap/start_pants.py"
 PEX_CLI = b"the PEX CLI"
 # Prints its arguments and its server, as much as can be seen from outside of what the launcher hands on.
-NATIVE_CLIENT = '#!/bin/sh\necho "client: $*"\necho "server: $_PANTS_SERVER_EXE"\nexit 7\n'
+NATIVE_CLIENT = (
+    '#!/bin/sh\necho "client: $*"\necho "server: $_PANTS_SERVER_EXE"\n'
+    'echo "cache: ${PANTS_REMOTE_STORE_ADDRESS-none} read ${PANTS_REMOTE_CACHE_READ-unset}"\nexit 7\n'
+)
 PEX_MODULE = f"import sys\nopen(sys.argv[sys.argv.index('-o') + 1], 'wb').write({PEX_CLI!r})\n"
 
 

@@ -36,6 +36,38 @@ def test_hands_arguments_server_and_exit_code_through(checkout: SmallCheckout) -
     assert f"server: {checkout.env['HOME']}/.cache/autoclave/pants-" in result.stdout
 
 
+ADDRESS = 'remote_store_address = "grpc://cache:1"\n'
+
+
+REMOTE = {"PANTS_CONFIG_FILES": "pants.remote.toml"}
+READ = "PANTS_REMOTE_CACHE_READ"
+STORE = "PANTS_REMOTE_STORE_ADDRESS"
+CACHES = (
+    # variables, arguments, files of the checkout, and what Pants is given
+    ({}, (), {}, "none read unset"),
+    (REMOTE, (), {}, "none read false"),
+    ({READ: "true", STORE: ""}, (), {}, "none read false"),
+    ({READ: "true", STORE: "grpc://a:1"}, (), {}, "grpc://a:1 read true"),
+    ({READ: "true"}, ("--remote-store-address=grpc://a:1",), {}, "none read true"),
+    (REMOTE, (), {"pants.remote.toml": ADDRESS}, "none read unset"),
+    (REMOTE, (), {".pants.rc": ADDRESS}, "none read unset"),
+    (REMOTE, (), {".pants.rc": f"# {ADDRESS}"}, "none read false"),
+)
+
+
+def test_a_cache_without_an_address_is_off(checkout: SmallCheckout) -> None:
+    plain = dict(checkout.env)
+    for variables, arguments, files, cache in CACHES:
+        checkout.env = {**plain, **variables}
+        for name, text in files.items():
+            (checkout.root / name).write_text(text)
+
+        assert f"cache: {cache}\n" in checkout.start(*arguments).stdout, (variables, arguments, files)
+
+        for name in files:
+            (checkout.root / name).unlink()
+
+
 def test_says_nothing_and_changes_nothing_once_set_up(checkout: SmallCheckout) -> None:
     checkout.start()
     (setup,) = Path(checkout.env["HOME"]).glob(".cache/autoclave/pants-*[0-9a-f]")
