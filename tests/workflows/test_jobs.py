@@ -264,7 +264,7 @@ def test_a_job_with_a_token_fills_the_cache_and_jobs_without_take_from_it(
         ('PUBLIC_CACHE_INSTANCE: ""', f'PUBLIC_CACHE_INSTANCE: "{cache.instance}"'),
     )
     repository.keep_in(gh.parent / "store-of-a-pull-request")
-    repository.replace("models/BUILD.good", ("hardware=('cpu',)", "hardware=('cpu',), tolerance=0.01"))
+    repository.replace("models/BUILD.good", ("hardware=('cpu',)", "hardware=('cpu',), tolerance=0.00005"))
     repository.commit()
     run = runner(repository, gh, pull_request={"number": 7})
     found = results(run, "pull-request.yml")
