@@ -123,7 +123,7 @@ class Asked:
         """Whether the result of this query can be asked for."""
         wanted = query.output_type
         if issubclass(wanted, Goal) and self.goals is not None:
-            return not self.goals.isdisjoint((wanted.name, wanted.subsystem_cls.deprecated_options_scope))
+            return wanted.name in self.goals or wanted.subsystem_cls.deprecated_options_scope in self.goals
         if wanted is ChangedAddresses:
             return self.by_changes
         return not wanted.__module__.startswith(EDITOR_SERVER)
