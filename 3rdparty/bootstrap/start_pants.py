@@ -28,7 +28,6 @@ from pants.bin.pants_loader import main
 from pants.engine.goal import Goal
 from pants.engine.internals import scheduler
 from pants.engine.internals.scheduler import Scheduler
-from pants.engine.internals.session import RunId, SessionValues
 from pants.engine.rules import QueryRule, RuleIndex, TaskRule
 from pants.engine.unions import UnionMembership, is_union
 from pants.init import options_initializer
@@ -39,8 +38,8 @@ from pants.vcs.changed import ChangedAddresses
 
 Resolve = Callable[..., ResolvedPluginDistributions]
 
-NATIVE = (SessionValues, RunId)
-"""Parameters that Pants' native engine gives to rules."""
+ENGINE = "pants.engine."
+"""Where the types are that Pants' native engine gives to rules."""
 
 EDITOR_SERVER = "pants.bsp."
 EDITOR_GOAL = "experimental-bsp"
@@ -147,14 +146,18 @@ def without_editor_server(unions: UnionMembership) -> UnionMembership:
 def possible_rules(
     rules: Iterable[TaskRule], queries: Iterable[QueryRule], unions: UnionMembership
 ) -> tuple[TaskRule, ...]:
-    """The rules less those that have a parameter which no rule returns and nobody gives."""
+    """The rules less those that have a parameter which no rule returns and nobody gives, nor the native engine."""
     rules = tuple(rules)
-    given: set[type] = {*NATIVE, *(each for query in queries for each in query.input_types)}
+    given = {each for query in queries for each in query.input_types}
     for rule in rules:
         given.add(rule.output_type)
         for each in (each for get in rule.input_gets for each in get.input_types):
             given.update(unions.get(each) if is_union(each) else (each,))
-    possible = tuple(rule for rule in rules if given.issuperset(rule.input_selectors))
+    possible = tuple(
+        rule
+        for rule in rules
+        if all(each in given or each.__module__.startswith(ENGINE) for each in rule.input_selectors)
+    )
     return possible if len(possible) == len(rules) else possible_rules(possible, queries, unions)
 
 

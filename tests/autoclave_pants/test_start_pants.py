@@ -26,6 +26,7 @@ from pants.engine.addresses import Addresses
 from pants.engine.console import Console
 from pants.engine.fs import Workspace
 from pants.engine.internals.session import SessionValues
+from pants.engine.process import FallibleProcessResult
 from pants.engine.rules import Get, QueryRule, RuleIndex, collect_rules, rule
 from pants.engine.unions import UnionMembership, UnionRule
 from pants.init.plugin_resolver import PluginResolver
@@ -146,7 +147,7 @@ def new_of_older(_: Older) -> New:
 
 
 @rule
-def new_of_a_question(_: Question, session: SessionValues) -> New:
+def new_of_a_question(_: Question, session: SessionValues, by_the_engine: FallibleProcessResult) -> New:
     return New()
 
 
