@@ -50,13 +50,19 @@ def examine(settings: Settings, deadline: float, *, required: bool = False) -> I
     yield from _served(address, settings, token, deadline)
     if settings.executes_elsewhere:
         for each in _executor(settings, token, deadline):
-            yield replace(each, check=f"exec {each.check}")
+            yield _of_executor(each)
+
+
+def _of_executor(finding: Finding) -> Finding:
+    """A finding of the server that executes, under a name of its own, with the option that names that server."""
+    fix = finding.fix.replace("remote_store_address", "remote_execution_address")
+    fix = fix.replace("REMOTE_STORE_ADDRESS", "REMOTE_EXECUTION_ADDRESS")
+    return replace(finding, check=f"exec {finding.check}", fix=fix)
 
 
 def _executor(settings: Settings, token: str, deadline: float) -> Iterator[Finding]:
     """Whether there is a server that executes, where it is not the one that stores."""
-    name = "remote_execution_address"
-    found, address = check_address(settings.remote_execution_address, name)
+    found, address = check_address(settings.remote_execution_address)
     yield found
     if address is None or not (yield from _reached(address, settings, deadline)):
         return
@@ -65,7 +71,7 @@ def _executor(settings: Settings, token: str, deadline: float) -> Iterator[Findi
         try:
             can = client.capabilities()
         except RemoteError as error:
-            yield failed("capabilities", said(error), remedy(error, name))
+            yield failed("capabilities", said(error), remedy(error))
             return
     yield judge_executor(can)
 

@@ -43,10 +43,9 @@ REMEDIES = {
 """What to do, by a status's name."""
 
 
-def remedy(error: RemoteError, address: str = "remote_store_address") -> str:
-    """What to do about a failed call to the server that the option `address` names."""
-    text = REMEDIES.get(error.code, "see the server's log for this call")
-    return text.replace("remote_store_address", address).replace("REMOTE_STORE_ADDRESS", address.upper())
+def remedy(error: RemoteError) -> str:
+    """What to do about a failed call."""
+    return REMEDIES.get(error.code, "see the server's log for this call")
 
 
 def said(error: RemoteError) -> str:
