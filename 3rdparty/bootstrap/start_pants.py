@@ -38,8 +38,8 @@ from pants.vcs.changed import ChangedAddresses
 
 Resolve = Callable[..., ResolvedPluginDistributions]
 
-ENGINE = "pants.engine."
-"""Where the types are that Pants' native engine gives to rules."""
+ENGINE = ("builtins", "native_engine", "pants.engine.fs", "pants.engine.internals.", "pants.engine.process")
+"""The modules of the types that Pants' native engine gives to rules."""
 
 EDITOR_SERVER = "pants.bsp."
 EDITOR_GOAL = "experimental-bsp"
